@@ -23,7 +23,7 @@ class SolverOptions(PerSolve, total=False):
     method: str
     precond: Any  # or what `M` takes
     degree: SupportsIndex
-    cycle: Literal["v", "w"]
+    cycle: Literal["v", "f", "w"]
     tile: str | SupportsIndex | Sequence[SupportsIndex]
     grid: str | SupportsIndex | Sequence[SupportsIndex]
     s: SupportsIndex | Literal["auto"]
@@ -31,6 +31,7 @@ class SolverOptions(PerSolve, total=False):
     spectrum: Literal["ritz", "power"]
     batch: SupportsIndex
     restart: SupportsIndex
+    omega: SupportsFloat
     inner: SupportsIndex
     symmetry: Literal["auto", "hermitian", "symmetric", "general"]
     storage: Literal["auto", "csr", "dia", "symdia", "constant"]

@@ -21,6 +21,7 @@ from .log import logger
 _HEEDED_BY = {
     **dict.fromkeys(("s", "basis", "spectrum", "batch"), ("solver", ("cbcg", "auto"))),
     "restart": ("solver", ("gmres",)),
+    "omega": ("solver", ("richardson",)),
     "degree": ("precond", ("chebyshev",)),
     "tile": ("precond", ("block-ilu",)),
     "inner": ("M", ("a coarser H-matrix",)),

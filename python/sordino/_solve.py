@@ -45,9 +45,9 @@ class Solver:
     M : str, sparse or dense array, LinearOperator, function of a vector or hierarchy, optional
         The preconditioner: a word of the option `precond` (``"jacobi"``, ``"block-ilu"``, ``"ic0"``, ...), or
         an approximation of the inverse of A. One that is diagonal is fused into the solver's updates; any other
-        one works with ``cg``, ``gmres`` and ``bicgstab`` (twice an iteration): a matrix is distributed, functions are
-        called as a LinearOperator A is; of a coarser :class:`HMatrix`, ``gmres`` takes `inner` steps of BiCGStab; of
-        ``levels`` with ``A`` and ``P``, as PyAMG's, one cycle is taken, with Chebyshev polynomials as all smoothers.
+        one works with ``cg``, ``fcg`` (if it changes), ``gmres`` and ``bicgstab`` (twice an iteration): a matrix is
+        distributed, functions are called as a LinearOperator A is; of a coarser :class:`HMatrix`, ``gmres`` takes
+        `inner` steps of BiCGStab; of ``levels`` with ``A`` and ``P``, one cycle with Chebyshev polynomials is taken.
     nullspace : array_like, shape (n,) or (n, k), or "constant", optional
         What a singular A maps to zero, by columns of any basis. b is then projected onto the range of A, x is
         orthogonal to the nullspace, and what is verified is ``||P b - A x|| <= max(rtol ||P b||, atol)``:

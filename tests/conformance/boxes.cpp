@@ -38,6 +38,7 @@ Options in_boxes(const std::string& method, const std::string& precond, const st
 }
 
 bool takes(const MethodEntry& m, const std::string& precond) {
+  if (!gets_on(m, precond)) return false;
   return precond == "chebyshev" || precond == "block-ilu" ? m.any_preconditioner : precond != "sqrt-jacobi" || m.scalable;
 }
 

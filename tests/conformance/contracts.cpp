@@ -50,6 +50,7 @@ struct Expected {
 // or another one takes over, the best x that was verified is kept apart.
 constexpr Expected headers[] = {
     {"cg", 3, 2, 3, 1, 1, 1, 10, 3},
+    {"fcg", 3, 2, 4, 1, 1, 1, 10, 4},
     {"cgcg", 2, 1, 3, 1, 1, 1, 13, 5, true},
     {"prcg", 2, 1, 5, 2, 1, 2, 15, 9, true},
     {"cbcg", 12, 2, 4, 1, 1, 1, 0, 0},  // with s = 1; more of it: cbcg.cpp
@@ -62,6 +63,7 @@ constexpr Expected headers[] = {
     {"gatherbicgstab", 6, 0, 0, 2, 2, 2, 0, 0},
     {"gmres", 11, 1, 64, 1, 1, 1, 0, 0},  // with m = 30, and its bytes on the average of a cycle; more of it: gmres.cpp
     {"cocg", 3, 2, 3, 1, 1, 1, 10, 3},    // of a real matrix it is cg; of complex ones: overlap/complex.cpp
+    {"richardson", 3, 1, 1, 1, 1, 1, 7, 2},
 };
 
 const CsrMatrix& slabs() {  // every rank has its neighbours, and no more

@@ -5,7 +5,9 @@
 
 #include "problems.hpp"
 #include "sordino/linalg/csr_operator.hpp"
+#include "sordino/precond/grid_levels.hpp"
 #include "sordino/precond/multigrid.hpp"
+#include "sordino/precond/tiling.hpp"
 #include "sordino/runtime/host/engine.hpp"
 
 namespace cycles {
@@ -42,6 +44,12 @@ inline std::vector<double> with_diagonal(const CsrMatrix& A, i64 row, double val
   for (i64 k = A.indptr[std::size_t(row)]; k < A.indptr[std::size_t(row) + 1]; k++)
     if (A.indices[std::size_t(k)] == row) values[std::size_t(k)] = value;
   return values;
+}
+
+inline Partition layers_of(const Extents& cells, int ranks) {
+  Tiling layers{.grid = cells, .tile = {1, 1, 1}};
+  layers.tile[std::size_t(layers.last())] = GridLevels::depth(cells, ranks);
+  return partition_in_layers(cells[0] * cells[1] * cells[2], layers, ranks);
 }
 
 /// M^-1 of each vector, on as many ranks as the partition has.

@@ -121,8 +121,8 @@ TEST("hierarchy: few iterations, whatever the size and the ranks") {
     const Brought m(n, n, 1, n == 24 ? 2 : n == 48 ? 3 : 4);
     const auto b = random.normals(m.A.n);
     for (int ranks : {1, 2, 4})
-      for (const char* cycle : {"v", "w"}) {
-        const Solved s = solve(m.system(), b, on("host", ranks, "cg", cycle));
+      for (const char* cycle : {"v", "f", "w"}) {
+        const Solved s = solve(m.system(), b, on("host", ranks, "fcg", cycle));
         NOTE(n, "^2 on ", ranks, " ranks, cycle ", cycle, ": ", s.report.iterations, " iterations");
         CHECK(s.report.status == Status::converged);
         CHECK(s.report.iterations <= 9);
@@ -200,9 +200,9 @@ TEST("hierarchy: new values smooth the first level anew, and refused ones leave 
 TEST("hierarchy: memory is foretold") {
   const Brought m(40, 21, 5, 3);
   for (int ranks : {1, 2, 3})
-    for (const char* cycle : {"v", "w"}) {
+    for (const char* cycle : {"v", "f", "w"}) {
       NOTE(ranks, " ranks, ", cycle);
-      const Options o = on("host", ranks, "cg", cycle);
+      const Options o = on("host", ranks, "fcg", cycle);
       CHECK(estimate_memory(m.system(), o, ranks, false) == Solver(m.system(), o).memory());
     }
 }

@@ -1,6 +1,8 @@
 // Precond mg: iterations that hardly grow with the grid, with every method that takes more than a diagonal, on awkward grids;
 // that M is symmetric and positive; new values; what is refused.
 #include <cmath>
+#include <functional>
+#include <map>
 
 #include "check.hpp"
 #include "cycles.hpp"
@@ -27,6 +29,24 @@ CsrMatrix pressure(const Extents& g, double contrast = 1, int stencil = 7) {
   return poisson(g[0], g[1], g[2], stencil, contrast);
 }
 
+/// How often an application restricts the residual of each level, by what it has recorded.
+std::vector<int> visits_of(const CsrMatrix& A, const Extents& grid, Cycle cycle) {
+  const auto levels = std::make_shared<GridLevels>(A.view(), grid, layers_of(grid, 1));
+  std::map<i64, int, std::greater<>> by_rows;  // of the coarser level
+  host::HostEngine engine({.ranks = 1});
+  engine.run([&](Rank& rank) {
+    const CsrOperator matrix(rank, A.view(), levels->partition(0));
+    const Multigrid M(rank, matrix, levels, cycle);
+    const Vec r = M.operand(rank, "r"), z = M.result(rank, "z");
+    const Recorded body = rank.record([&] { M.apply(rank, r, z); });
+    for (const Command& c : body.recording().commands)
+      if (c.name == std::string("Restrict")) by_rows[rank.space(c.space).rows]++;
+  });
+  std::vector<int> visits;
+  for (auto& [rows, times] : by_rows) visits.push_back(times);
+  return visits;
+}
+
 }  // namespace
 
 TEST("mg: few iterations of cg, whatever the size and the ranks, and fewer by a W-cycle") {
@@ -50,6 +70,51 @@ TEST("mg: few iterations of cg, whatever the size and the ranks, and fewer by a 
       NOTE("iterations ", iterations[0], " and ", iterations[1]);
       CHECK(iterations[0] <= 13);
       CHECK(iterations[1] <= 10);
+    }
+  }
+}
+
+TEST("mg: an F-cycle takes iterations between those of V and W, on any number of ranks, and is not symmetric") {
+  NOTE(fresh::said());
+  fresh::Random random(816);
+  const Extents grid{32, 32, 48};
+  const CsrMatrix A = pressure(grid);
+  const auto b = random.normals(A.n);
+  for (int ranks : {1, 2, 3}) {
+    std::map<std::string, int> iterations;
+    for (const char* cycle : {"v", "f", "w"}) {
+      Options o = with(grid, "fcg", "host", ranks);
+      o.cycle = cycle;
+      const Solved s = solve(A.view(), b, o);
+      REQUIRE(s.report.status == Status::converged);
+      CHECK(relative_residual(A, s.x, b) <= 1e-8 * (1 + 1e-6));
+      iterations[cycle] = s.report.iterations;
+      o.engine = "model", o.seed = 2;
+      CHECK(solve(A.view(), b, o).x == s.x);
+    }
+    NOTE(ranks, " ranks: ", iterations["v"], ", ", iterations["f"], ", ", iterations["w"], " iterations");
+    CHECK(iterations["w"] <= iterations["f"]);
+    CHECK(iterations["f"] < iterations["v"]);
+  }
+  const auto levels = std::make_shared<GridLevels>(A.view(), grid, layers_of(grid, 1));
+  const std::vector<std::vector<double>> given{random.normals(A.n), random.normals(A.n)};
+  CHECK(!is_symmetric_and_positive(given, applied(A, given, levels, Cycle::f)));
+  Options o = with(grid);
+  o.cycle = "f";
+  CHECK_THROWS(Solver(A.view(), o), Error, "cycle f is not symmetric, which solver cg needs: use solver fcg");
+  o.solver = "auto";
+  CHECK(Solver(A.view(), o).method() == "fcg");
+}
+
+TEST("mg: level l is visited once by V, l + 1 times by F, 2^l times by W, and costs as much as often") {
+  const Extents grid{64, 64, 64};
+  const CsrMatrix A = pressure(grid);
+  for (Cycle cycle : {Cycle::v, Cycle::f, Cycle::w}) {
+    const std::vector<int> visits = visits_of(A, grid, cycle);
+    REQUIRE(visits.size() >= 4);
+    for (std::size_t l = 0; l < visits.size(); l++) {
+      NOTE("cycle ", int(cycle), ", level ", l, ": ", visits[l]);
+      CHECK(visits[l] == (cycle == Cycle::v ? 1 : cycle == Cycle::f ? int(l) + 1 : 1 << l));
     }
   }
 }

@@ -73,12 +73,6 @@ std::vector<double> without_mean(std::vector<double> b) {
   return b;
 }
 
-Partition layers_of(const Extents& cells, int ranks) {
-  Tiling layers{.grid = cells, .tile = {1, 1, 1}};
-  layers.tile[std::size_t(layers.last())] = GridLevels::depth(cells, ranks);
-  return partition_in_layers(cells[0] * cells[1] * cells[2], layers, ranks);
-}
-
 /// How many cells of a level make one of the next, as text: "221" of pairs in x and y.
 std::string steps_of(const Box& box, int ranks) {
   const CsrMatrix A = matrix_of(box);

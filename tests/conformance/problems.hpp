@@ -53,7 +53,15 @@ inline CsrMatrix neumann(CsrMatrix A) {
   return A;
 }
 
-inline bool takes(const MethodEntry& method, const Case& problem) { return problem.spd || !method.needs_spd; }
+/// A stationary iteration needs a preconditioner that is near enough; of matrices with a dominant diagonal that is one.
+inline bool gets_on(const MethodEntry& method, const std::string& precond) {
+  return method.name != "richardson" || precond != "none";
+}
+
+inline bool takes(const MethodEntry& method, const Case& problem) {
+  const bool too_slow = method.name == "richardson" && problem.name.starts_with("poisson");  // by Jacobi, at these contrasts
+  return (problem.spd || !method.needs_spd) && !too_slow;
+}
 
 inline Options options(const std::string& method, const std::string& engine, int ranks) {
   Options o;

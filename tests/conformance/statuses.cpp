@@ -248,11 +248,11 @@ TEST("numbers that overflow inside end with an honest status, and the next solve
         Solver solver(A.view(), o);
         Solved s = solve(solver, b, x0.data());
         if (s.report.status == Status::converged) CHECK(matrices::exact_residual(A.view(), b, s.x) <= 2e-8 * matrices::norm(b));
-        CHECK(solve(solver, b).report.status == Status::converged);
+        if (gets_on(m, precond)) CHECK(solve(solver, b).report.status == Status::converged);
         solver.update_values(huge.values.data());
         check_honest(huge.view(), b, solve(solver, b), o);
         solver.update_values(A.values.data());
-        CHECK(solve(solver, b).report.status == Status::converged);
+        if (gets_on(m, precond)) CHECK(solve(solver, b).report.status == Status::converged);
       }
 }
 

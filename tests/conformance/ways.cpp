@@ -114,7 +114,7 @@ TEST("nothing is compiled or given memory by a solve, however it ends: all was m
           CHECK(before.compilations > 0);
           std::set<Status> met = go_all_ways(solver, A, b);
           CHECK(made_by(engine) == before);
-          CHECK(met.count(Status::converged) == 1);
+          if (gets_on(m, precond)) CHECK(met.count(Status::converged) == 1);
           CHECK(met.count(Status::max_iterations) == 1);
           const bool meets_indefinite = m.needs_spd && precond != std::string("block-ilu");
           if (meets_indefinite || precond == std::string("none")) CHECK(met.size() > 2);

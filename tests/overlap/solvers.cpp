@@ -85,6 +85,8 @@ struct Promise {
 constexpr double behind_a_vector = 1 * us;  // an update of a vector takes longer, and hides it
 constexpr Promise promises[] = {
     {"cg", 2, 0},
+    {"fcg", 2, 0},
+    {"richardson", 1, 0},
     {"prcg", 0, 1, 1},
     {"cgcg", 1, 0},
     {"bicgstab", 3, 0},

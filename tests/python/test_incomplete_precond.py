@@ -56,7 +56,9 @@ def test_ranks_factorize_their_own_rows(rng_of_today):
     )
 
 
-@pytest.mark.parametrize(("solver", "precond"), [("cg", "ic0"), ("bicgstab", "ilu0"), ("gmres", "ilu0")])
+@pytest.mark.parametrize(
+    ("solver", "precond"), [("cg", "ic0"), ("bicgstab", "ilu0"), ("gmres", "ilu0"), ("richardson", "ilu0")]
+)
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_iterations_are_those_of_the_same_factors_on_the_host(rng_of_today, solver, precond, ranks):
     rng = rng_of_today

@@ -16,12 +16,13 @@ GRID = (16, 20, 24)
 OPTIONS = {"solver": "cg", "rtol": 1e-8, "engine": "host", "ranks": 2}
 
 
-@pytest.mark.parametrize("cycle", ["v", "w"])
+@pytest.mark.parametrize("cycle", ["v", "f", "w"])
 @pytest.mark.parametrize("contrast", [1.0, 1e3, 1e6])
 def test_few_iterations_whatever_the_contrast_of_a_ball(cycle, contrast) -> None:
     A = sordino.poisson(*GRID, contrast=contrast)
     b = np.random.default_rng(6).standard_normal(A.shape[0])
-    found = sordino.solve(A, b, precond="mg", cycle=cycle, grid=GRID, **OPTIONS)
+    solver = "fcg" if cycle == "f" else "cg"
+    found = sordino.solve(A, b, precond="mg", cycle=cycle, grid=GRID, **OPTIONS | {"solver": solver})
     assert np.linalg.norm(b - A @ found.x) <= 1e-8 * np.linalg.norm(b) * (1 + 1e-9)
     assert found.iterations <= 20
     assert found.report.options["precond"] == "mg"
@@ -59,10 +60,23 @@ def test_the_command_line_knows_its_own_grid(cli) -> None:
     assert said["status"] == "converged" and said["iterations"] <= 10
 
 
+@pytest.mark.parametrize("precond", ["mg", "amg"])
+def test_auto_takes_fcg_for_an_f_cycle_which_is_not_symmetric(cli, precond) -> None:
+    words = ("poisson", 16, 16, 16, "--precond", precond, "--engine", "host", "--json", "--rtol", "1e-8")
+    code, out, err = cli(*words, "--cycle", "f")
+    assert code == 0, err
+    said = json.loads(out)
+    assert said["status"] == "converged" and said["options"]["solver"] == "fcg"
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("poisson", 8, 8, 8, "--precond", "mg", "--cycle", "f"), "unknown cycle 'f'; known: v, w"),
+        (("poisson", 8, 8, 8, "--precond", "mg", "--cycle", "k"), "unknown cycle 'k'; known: v, f, w"),
+        (
+            ("poisson", 8, 8, 8, "--precond", "mg", "--cycle", "f", "--solver", "cg"),
+            "cycle f is not symmetric, which solver cg needs: use solver fcg, richardson, bicgstab or gmres",
+        ),
         (
             ("poisson", 8, 8, 8, "--precond", "mg", "--solver", "cgcg"),
             "takes no preconditioner but a diagonal",

@@ -19,6 +19,7 @@ AMG, HIERARCHIES, STEPS = (
 ACCURACY = "2026-11-26_accuracy_amg_2_cores.jsonl"
 STEPS_OF_LEVELS = "2026-11-26_steps_levels_2_cores.jsonl"
 LARGEST = "2026-11-26_multigrid_1024_predicted.jsonl"
+F_CYCLES = "2026-11-26_f_cycles_2_cores.jsonl"
 AMGX = {1.0: (0.09, 0.92), 1000.0: (0.09, 4.17)}  # 256^3 to 1e-8, setup and solve, measured once on an H200
 WITHIN = 1.2
 
@@ -38,6 +39,16 @@ def told():
 
 def us(seconds, digits=0):
     return f"{1e6 * seconds:,.{digits}f}"
+
+
+def test_f_cycles_take_the_iterations_of_w():
+    found = {(r["size"], r["contrast"], r["cycle"]): r for r in rows_of(F_CYCLES)}
+    for size, contrast, _ in found:
+        v, f, w = (found[size, contrast, cycle] for cycle in "vfw")
+        assert f["iterations"] == w["iterations"] < v["iterations"]
+        assert size < 64 or f["cpu_s"] < 1.1 * min(v["cpu_s"], w["cpu_s"])
+        cells = " | ".join(f"{r['iterations']}, {1e3 * r['cpu_s']:.0f}" for r in (v, f, w))
+        assert f"| {size}^3, {contrast:,.0f} | {cells} |" in page()
 
 
 # ---- many GPUs, predicted ----------------------------------------------------------------------------------------

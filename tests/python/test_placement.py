@@ -107,6 +107,7 @@ FOR_ANOTHER = (
     ("spectrum", "power", {"solver": "bicgstab"}, {"solver": "cbcg"}, "solver 'cbcg'"),
     ("batch", 64, {"solver": "cg"}, {"solver": "auto"}, "solver 'cbcg'"),
     ("restart", 5, {}, {"solver": "gmres"}, "solver 'gmres'"),
+    ("omega", 0.5, {}, {"solver": "richardson"}, "solver 'richardson'"),
     ("degree", 2, {}, {"precond": "chebyshev"}, "precond 'chebyshev'"),
     (
         "tile",

@@ -42,9 +42,20 @@ def test_levels_of_a_trace_add_up_to_an_iteration(solver):
     assert levels[-2].halo_s == pytest.approx(12e-6, rel=0.01)
 
 
+def test_an_f_cycle_is_predicted_around_methods_that_take_it(cli):
+    code, out, err = cli(
+        "predict", "poisson", 16, 16, 64, "--precond", "mg", "--cycle", "f", "--ranks", 2, "--iterations", 7
+    )
+    assert code == 0, err
+    assert "\nfcg " in out and "\ngmres " in out
+
+
 def test_a_w_cycle_visits_coarse_levels_twice_and_amg_has_levels_too():
     w = by_level(solved(4, solver="cg", precond="mg", cycle="w").report.trace, 4)
     assert [level.commands for level in w[:-1]] == [14, 31, 62, 4]
+    for solver in ("fcg", "richardson", "gmres"):
+        f = by_level(solved(4, solver=solver, precond="mg", cycle="f").report.trace, 4)
+        assert [level.commands for level in f[:-1]] == [14, 31, 45, 3]
     with sordino.Solver(sordino.poisson(*CELLS), solver="cg", precond="amg", **CLUSTER) as solver:
         of_amg = by_level(
             solver.solve(np.ones(16 * 16 * 128), maxiter=4, on_failure="return").report.trace, 4

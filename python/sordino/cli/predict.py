@@ -35,8 +35,10 @@ _MOST_AT_ONCE, _MOST_ENTRIES = 8, 60_000_000
 #: Pairs of ranks together: the bottom solve of multigrid's levels goes from all to all, some kB each.
 _MOST_PAIRS = 2_000_000
 
-#: What is compared around cycles of levels, if nothing is said: one and two sums that wait, and two that do not.
+#: What is compared around cycles of levels, if nothing is said: one and two sums that wait, and two that do not; and
+#: around those that are not symmetric.
 _LEVELLED = ["cg", "gropp", "cbcg"]
+_AROUND_F = ["fcg", "gmres"]
 _FEW_AT_ONCE = 4
 
 #: Options of a solve that a prediction passes on.
@@ -214,7 +216,8 @@ def _with_levels(plan: Plan, subject: _subject.Subject) -> Plan:
         grid = _predict_levels.grid_of(subject.whole)
         if options.setdefault("grid", grid) not in (grid, list(subject.whole.cells)):
             raise BadArgument(f"grid is that of the problem, {grid}: leave it out")
-    solvers = _LEVELLED if plan.solvers == ["auto"] else plan.solvers
+    compared = _AROUND_F if options.get("cycle") == "f" else _LEVELLED
+    solvers = compared if plan.solvers == ["auto"] else plan.solvers
     if "cbcg" in solvers:  # a solve ends in a dozen iterations
         options.setdefault("s", _FEW_AT_ONCE)
     return replace(plan, options=options, solvers=solvers)

@@ -157,7 +157,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
     if (system.A.indptr) add(system.A, v.operand, choice.storage.diagonals);
     if (choice.preconditioner == "sqrt-jacobi" && !device) bytes.back() += ScaledMatrix::bytes_of(slice_of(system.A, p, r));
     if (system.inverse.indptr) add(system.inverse, v.inverse, {});
-    if (choice.levels) bytes.back() += bytes_of_levels(choice, o.cycle == "w", r, device, seen, mark);
+    if (choice.levels) bytes.back() += bytes_of_levels(choice, o.cycle != "v", r, device, seen, mark);
     if (choice.preconditioner == "block-ilu")
       bytes.back() += BlockIlu::bytes_of(system.A, p.first_row(r), p.rows(r), choice.tiling, choice.method->needs_spd, device);
     if (is_incomplete(choice.preconditioner))

@@ -49,6 +49,7 @@ void require_ranges(const Options& o) {
                  std::to_string(o.batch));
   if (o.restart < 1 || o.restart > gmres::most_m)
     bad_argument("restart must be from 1 to " + std::to_string(gmres::most_m) + ", not " + std::to_string(o.restart));
+  if (!(o.omega > 0) || !std::isfinite(o.omega)) bad_argument("omega must be a finite number > 0");
   if (o.inner < 1 || o.inner > most_inner)
     bad_argument("inner must be from 1 to " + std::to_string(most_inner) + ", not " + std::to_string(o.inner));
   if (o.check_every < 1) bad_argument("check_every must be at least 1");

@@ -19,6 +19,7 @@ struct Options {
   std::string spectrum = "ritz";
   int batch = 1024;
   int restart = 30;
+  double omega = 1;
   int inner = 20;
   std::string nullspace = "none";
   std::string symmetry = "auto";
@@ -76,7 +77,7 @@ std::vector<int> parse_devices(const std::string& text);
 std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
 constexpr int most_inner = 64;
-inline const std::vector<std::string> cycle_choices{"v", "w"};
+inline const std::vector<std::string> cycle_choices{"v", "f", "w"};
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "sqrt-jacobi", "chebyshev",   "block-ilu",
                                                       "ic0",  "ilu0", "mg",     "amg",         "block-jacobi"};
 inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
@@ -115,8 +116,9 @@ void Options::fields(V&& v) {
     precond_choices);
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
   v("cycle", cycle, "solve",
-    "of preconds mg and amg, and of a hierarchy as M: v visits each level once, w those below the second one twice as often as "
-    "the one before",
+    "of preconds mg and amg, and of a hierarchy as M: v visits each level once, f each once more often than the one before, "
+    "for "
+    "fcg, richardson, bicgstab and gmres, as it is not symmetric, w twice as often as the one before",
     cycle_choices);
   v("tile", tile, "solve",
     "cells in x, y and z of a tile of precond block-ilu, such as 8,8,4; auto: on the host a rank's rows are one tile, on GPUs "
@@ -144,6 +146,7 @@ void Options::fields(V&& v) {
     "steps of gmres after which it begins a new basis; it keeps so many vectors, and twice as many with a preconditioner that "
     "is no diagonal",
     any);
+  v("omega", omega, "solve", "of solver richardson: how much of M^-1 (b - A x) an iteration adds to x", any);
   v("inner", inner, "solve", "steps of BiCGStab with a coarser H-matrix, where one is given as the preconditioner", any);
   v("nullspace", nullspace, "solve",
     "what A is known to map to zero: the constant vector, or nothing; b is projected onto the range of A, and x is orthogonal "

@@ -197,11 +197,19 @@ void check_incomplete(const System& s, const Options& o, Choice& c) {
   if (o.deterministic == "on" && o.ranks != 1)
     bad_argument("deterministic 'on' keeps the bits on any number of ranks, and " + named +
                  " depends on it: use one rank, or block-ilu with a tile");
-  if (c.preconditioner == "ilu0" && c.method->needs_spd)
+  if (c.preconditioner == "ilu0" && c.method->needs_spd && !c.method->flexible)
     throw Error(Errc::unsupported, "precond ilu0 is not symmetric, which solver " + c.method->name +
-                                       " needs: use precond ic0, or solver bicgstab or gmres");
+                                       " needs: use precond ic0, or solver fcg, bicgstab or gmres");
   if (c.preconditioner == "ic0" && !finds_symmetric(c, s))
     bad_argument("precond ic0 needs a symmetric matrix, and this one is not: use ilu0, with solver bicgstab or gmres");
+}
+
+/// M of an F-cycle is not symmetric.
+void check_cycle(const System& s, const Options& o, const Choice& c) {
+  const bool cycles = has_levels(c.preconditioner) || s.hierarchy != nullptr;
+  if (cycles && o.cycle == "f" && c.method->needs_spd && !c.method->flexible)
+    throw Error(Errc::unsupported, "cycle f is not symmetric, which solver " + c.method->name +
+                                       " needs: use solver fcg, richardson, bicgstab or gmres, or cycle v or w");
 }
 
 /// By the diagonal of what is multiplied with inside.
@@ -240,7 +248,7 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
     p.ilu = ilu.get();
     p.M = std::make_unique<GivenOperator>(std::move(ilu));
   } else if (c.levels) {
-    auto multigrid = std::make_unique<Multigrid>(rank, *p.A, c.levels, o.cycle == "w" ? Cycle::w : Cycle::v);
+    auto multigrid = std::make_unique<Multigrid>(rank, *p.A, c.levels, cycle_of(o.cycle));
     p.multigrid = multigrid.get();
     p.M = std::make_unique<GivenOperator>(std::move(multigrid));
   } else if (is_incomplete(c.preconditioner)) {
@@ -269,9 +277,10 @@ void require_operators(const System& s, const Choice& c) {
   const std::string& p = c.preconditioner;
   const bool is_operation = p == "chebyshev" || p == "block-ilu" || is_incomplete(p) || has_levels(p) || p == "block-jacobi";
   if (s.brings_operator() || is_operation) require_any_preconditioner(*c.method);
-  if (s.has_coarse() && c.method->name != "gmres")
+  if (s.has_coarse() && !c.method->flexible)
     throw Error(Errc::unsupported, "a coarser H-matrix as the preconditioner is another operator in each step, which solver " +
-                                       c.method->name + " does not allow: use gmres");
+                                       c.method->name +
+                                       " does not allow: use gmres, or fcg for a symmetric positive definite matrix");
 }
 
 /// Iterations between looks, which cost little beside a cycle of multigrid. A GPU captures at least so many in a graph, where
@@ -303,6 +312,7 @@ Choice choose(const System& s, const Options& o) {
         of_hmatrix(s, [](const auto& H) { return std::make_shared<const CsrMatrix>(hmatrix::inverse_of_diagonal_leaves(H)); });
   check_grid(s, o, c);
   check_incomplete(s, o, c);
+  check_cycle(s, o, c);
   const bool needs_spd = c.preconditioner == "chebyshev" || has_levels(c.preconditioner) || s.hierarchy != nullptr;
   if (needs_spd && !finds_symmetric(c, s))
     bad_argument((s.hierarchy ? "a hierarchy of multigrid" : "precond " + c.preconditioner) +
@@ -344,8 +354,9 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   p.refused_row = factorize(rank, p, s.A);  // before the method prepares what hangs on M
   if (p.refused_row >= 0) return p;
   Range range("record the method");
-  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, looks_at_x(c, o), o.replace_every, s.watch, s.nullspace,
-                                      StepBasis{c.steps, o.batch, o.basis == "monomial", o.spectrum == "power", o.restart});
+  p.driver =
+      std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, looks_at_x(c, o), o.replace_every, s.watch, s.nullspace,
+                               StepBasis{c.steps, o.batch, o.basis == "monomial", o.spectrum == "power", o.restart, o.omega});
   return p;
 }
 

@@ -74,10 +74,12 @@ struct Automatic {
 };
 constexpr const char* unknown = "nobody says that the matrix is symmetric";
 
-Automatic automatic(const System& s, const Symmetry& is) {
+Automatic automatic(const System& s, const Options& o, const Symmetry& is) {
   const std::string what = "the matrix is " + in_words(is, !s.A.is_complex());
   if (!is.hermitian) return {is.symmetric ? "cocg" : "bicgstab", what};
-  if (!s.has_entries() || positive_diagonal(s.A)) return {"cg", ""};
+  const bool f_cycle = o.cycle == "f" && (o.precond == "mg" || o.precond == "amg" || s.hierarchy);
+  if (!s.has_entries() || positive_diagonal(s.A))
+    return f_cycle ? Automatic{"fcg", "the preconditioner is not symmetric"} : Automatic{"cg", ""};
   return {"bicgstab", what + ", and its diagonal is not positive"};
 }
 
@@ -144,7 +146,7 @@ ChosenMethod choose_method(const System& s, const Options& o) {
   auto is = checked(s, o, asked ? s.A.is_complex() && asked->needs_spd : true);
   const Automatic taken = asked            ? Automatic{asked->name, "asked for"}
                           : s.has_coarse() ? Automatic{"gmres", "the preconditioner is another operator in each step"}
-                          : is             ? automatic(s, *is)
+                          : is             ? automatic(s, o, *is)
                                            : Automatic{"bicgstab", unknown};
   const MethodEntry& m = method(taken.name);
   require_fit(m, s, o, is);

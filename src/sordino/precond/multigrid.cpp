@@ -34,6 +34,13 @@ struct Multigrid::Level {
   }
 };
 
+Cycle cycle_of(const std::string& word) {
+  if (word == "v") return Cycle::v;
+  if (word == "f") return Cycle::f;
+  if (word == "w") return Cycle::w;
+  bad_argument("there is no cycle '" + word + "'; there are v, f, w");
+}
+
 Multigrid::~Multigrid() = default;
 
 Multigrid::Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const MultigridLevels> levels, Cycle cycle)
@@ -75,23 +82,23 @@ void Multigrid::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const
     rank.push_last(b);
     last_->apply(rank, b, z);
   } else {
-    cycle(rank, 0, r, mine_[0]->x, z);
+    run(rank, cycle_, 0, r, mine_[0]->x, z);
   }
   record_dots(rank, epilogue);
 }
 
 /// One cycle for A to = b, from zero; `x` may be the same as `to`.
-void Multigrid::cycle(Rank& rank, std::size_t l, Vec b, Vec x, Vec to) const {
+void Multigrid::run(Rank& rank, Cycle cycle, std::size_t l, Vec b, Vec x, Vec to) const {
   const Level& level = *mine_[l];
   level.smooth.apply(rank, b, x);
   rank.push_last(x);
   level.A.apply(rank, x, level.Ax);
-  correct(rank, l, b, x);
+  correct(rank, cycle, l, b, x);
   level.smooth.improve(rank, b, level.corrected, to);
 }
 
 /// corrected = x + P e, where e approximates what the next level's matrix makes of P^T (b - A x).
-void Multigrid::correct(Rank& rank, std::size_t l, Vec b, Vec x) const {
+void Multigrid::correct(Rank& rank, Cycle cycle, std::size_t l, Vec b, Vec x) const {
   const Level& level = *mine_[l];
   const bool is_last = l + 1 == mine_.size();
   const Vec to = is_last ? last_b_[visits_++ % 2] : mine_[l + 1]->b, wanted = level.transfer->correction();
@@ -101,21 +108,21 @@ void Multigrid::correct(Rank& rank, std::size_t l, Vec b, Vec x) const {
     rank.push_last(to);
     last_->apply(rank, to, e);
   } else {
-    visit(rank, l + 1, e);
+    visit(rank, cycle, l + 1, e);
   }
   if (wanted.id >= 0) rank.push_last(e);
   level.transfer->add_correction(rank, e, x, level.corrected);
 }
 
-/// e = one cycle for the level's own b, or two.
-void Multigrid::visit(Rank& rank, std::size_t l, Vec e) const {
+/// e = one cycle for the level's own b, or two, of which F's second is a V.
+void Multigrid::visit(Rank& rank, Cycle cycle, std::size_t l, Vec e) const {
   const Level& level = *mine_[l];
-  if (cycle_ == Cycle::v) return cycle(rank, l, level.b, level.x, e);
-  cycle(rank, l, level.b, level.x, level.x);
+  if (cycle == Cycle::v) return run(rank, cycle, l, level.b, level.x, e);
+  run(rank, cycle, l, level.b, level.x, level.x);
   rank.push_last(level.x);
   level.A.apply(rank, level.x, level.Ax);
   rank.run(multigrid::Residual{.b = level.b, .Ax = level.Ax, .r = level.again_b});
-  cycle(rank, l, level.again_b, level.again_x, level.again_x);
+  run(rank, cycle == Cycle::f ? Cycle::v : cycle, l, level.again_b, level.again_x, level.again_x);
   rank.run(multigrid::Add{.x = level.x, .y = level.again_x, .to = e});
 }
 

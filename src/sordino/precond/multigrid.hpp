@@ -1,8 +1,11 @@
-// Multigrid, geometric for matrices of grids (grid_levels.hpp) or algebraic (algebraic_levels.hpp): M^-1 is one V- or W-cycle
-// from zero, smoothed before and after by a Chebyshev polynomial of diag(A)^-1 A that is least on the upper part of its
-// spectrum (Adams et al. 2003). Both smoothers are the same, and restriction is the transpose of interpolation, so M is
-// symmetric positive definite: for every method that takes an operator.
+// Multigrid, geometric for matrices of grids (grid_levels.hpp) or algebraic (algebraic_levels.hpp): M^-1 is one V-, F- or
+// W-cycle from zero, smoothed before and after by a Chebyshev polynomial of diag(A)^-1 A that is least on the upper part of its
+// spectrum (Adams et al. 2003). Both smoothers are the same, and restriction is the transpose of interpolation, so M of V and W
+// is symmetric positive definite: for every method that takes an operator. That of F, whose second visit of a level is another
+// one than the first, is not symmetric: for those that are flexible, or of any matrix.
 //
+// A V-cycle is on level l once, counted from 0, an F-cycle l + 1 times, a W-cycle 2^l times, but for the last level, which each
+// visit of the one above it solves once.
 // A V-cycle on a level costs 2 k + 2 products and halos, for polynomials of degree k, and no reduction; on the last level,
 // which has few cells, each rank multiplies its rows of a dense inverse by what all ranks send. Transfers of grids
 // move nothing between ranks, which own whole aggregates; others have a halo each way. All of it is recorded, so a GPU has an
@@ -18,7 +21,11 @@
 
 namespace sordino {
 
-enum class Cycle { v, w };
+/// On each level below the first one: once; one F, and one V for what it has left; twice the same.
+enum class Cycle { v, f, w };
+
+/// Throws bad_argument for a word that is none of v, f and w.
+Cycle cycle_of(const std::string& word);
 
 class Multigrid final : public Operator {
  public:
@@ -38,9 +45,9 @@ class Multigrid final : public Operator {
 
  private:
   struct Level;
-  void cycle(Rank& rank, std::size_t l, Vec b, Vec x, Vec to) const;
-  void correct(Rank& rank, std::size_t l, Vec b, Vec x) const;
-  void visit(Rank& rank, std::size_t l, Vec e) const;
+  void run(Rank& rank, Cycle cycle, std::size_t l, Vec b, Vec x, Vec to) const;
+  void correct(Rank& rank, Cycle cycle, std::size_t l, Vec b, Vec x) const;
+  void visit(Rank& rank, Cycle cycle, std::size_t l, Vec e) const;
   int space(std::size_t l) const;
 
   const Operator& A_;

@@ -168,6 +168,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     const std::optional<Recovery::Kind> kind = recovery(ending.verdict, norm, before, out);
     if (!kind) {
       out.status = judge(ending.verdict, out.reason);
+      if (out.status == Status::diverged) out.reason += method_->why_diverged();
       if (ending.verdict == asked_to_stop) {
         out.status = control.stop_reason();
         out.reason += why_stopped(out.status);

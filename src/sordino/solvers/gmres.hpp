@@ -313,7 +313,7 @@ using StepKernels =
 struct Gmres final : Method {
   static constexpr const char *name = "gmres", *matrix = "general";
   static constexpr const char* summary = "restarted GMRES, flexible where M is an operator: one exposed reduction";
-  static constexpr bool replicated = false, any_preconditioner = true;
+  static constexpr bool replicated = false, any_preconditioner = true, flexible = true;
   static constexpr bool stays = false;     // so many kinds of commands would make a kernel that is slow in all of them
   static constexpr bool scalable = false;  // r is there where cycles begin
   static constexpr Factors complex = Factors::of_numbers;

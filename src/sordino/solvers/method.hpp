@@ -14,13 +14,15 @@
 
 namespace sordino {
 
-/// How methods build bases of several vectors: those that take s steps at once, and those that restart.
+/// What options say to single methods: how they build bases of several vectors, those that take s steps at once and those that
+/// restart, and how far they follow M.
 struct StepBasis {
   int s = 12;
   int batch = 1024;        // rows whose products with each other are one small product
   bool monomial = false;   // powers of A M^-1 in place of Chebyshev polynomials, to compare with
   bool by_powers = false;  // lambda_max by the power method in place of Ritz values
   int restart = 30;        // steps after which gmres begins a new basis
+  double omega = 1;        // of M^-1 r, that richardson adds to x
 };
 
 /// What a method is given to record itself. All vectors live on A's space.
@@ -156,9 +158,12 @@ class Method : public Way {
   virtual void forget() {}
   /// What it fell back to, as the end of a sentence; empty if it did not.
   virtual std::string remark() const { return ""; }
+  /// What a solve that diverged says besides, as the end of a sentence; empty: nothing.
+  virtual std::string why_diverged() const { return ""; }
 
   static constexpr bool applies_pairs = false;       // its loop multiplies two vectors at once
   static constexpr bool any_preconditioner = false;  // its preconditioner may be any operator, not only a diagonal
+  static constexpr bool flexible = false;            // M may be another operator each time, and need not be symmetric
   static constexpr bool stays = true;                // on GPUs small systems may run its loop in one kernel
   static constexpr bool scalable = true;             // it may iterate on S A S: it says where r is, and replaces none
   static constexpr bool takes_roots = false;         // of a diagonal M, which has to be positive

@@ -6,7 +6,7 @@ namespace {
 template <class... M>
 std::vector<MethodEntry> entries(MethodList<M...>) {
   return {{M::name, M::summary, std::string(M::matrix) == "spd", M::replicated, M::takes_roots, M::any_preconditioner,
-           M::scalable, M::complex, &make<M>}...};
+           M::flexible, M::scalable, M::complex, &make<M>}...};
 }
 
 }  // namespace

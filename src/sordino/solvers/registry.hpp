@@ -15,6 +15,7 @@ struct MethodEntry {
   bool replicated;          // wants whole vectors on every rank
   bool takes_roots;         // of a diagonal M, which has to be positive
   bool any_preconditioner;  // not only a diagonal; nor does it hide reductions behind products
+  bool flexible;            // M may be another operator in each application, and need not be symmetric
   bool scalable;            // A may be scaled on both sides (SymmetricScaling)
   Factors complex;          // how it computes with complex vectors, if it does
   std::unique_ptr<Method> (*make)(const Problem&);

@@ -25,6 +25,10 @@ TEST("an unknown method is refused with a list of those there are") {
 }
 
 TEST("the CG family needs an SPD matrix, the BiCGStab family does not") {
-  for (const char* name : {"cg", "prcg", "cgcg"}) CHECK(method(name).needs_spd);
-  for (const char* name : {"bicgstab", "pipebicgstab", "gatherbicgstab"}) CHECK(!method(name).needs_spd);
+  for (const char* name : {"cg", "fcg", "prcg", "cgcg"}) CHECK(method(name).needs_spd);
+  for (const char* name : {"bicgstab", "pipebicgstab", "gatherbicgstab", "richardson"}) CHECK(!method(name).needs_spd);
+}
+
+TEST("three methods take preconditioners that change, or are not symmetric though the matrix is") {
+  for (auto& m : methods()) CHECK(m.flexible == (m.name == "fcg" || m.name == "gmres" || m.name == "richardson"));
 }
