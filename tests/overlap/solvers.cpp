@@ -213,7 +213,8 @@ TEST("replicated BiCGStab reduces nothing, and hides its gathers behind vector o
 TEST("every method gives the host's bits on 1 to 4 ranks, in 20 adversarial orders") {
   for (auto& m : methods()) {
     Solved reference = solve_on_host(1, m.name);
-    REQUIRE(reference.outcome.status == Status::converged);
+    const bool too_slow = m.name == "richardson";  // by Jacobi, on this matrix: as many iterations as it may
+    REQUIRE(reference.outcome.status == (too_slow ? Status::max_iterations : Status::converged));
     for (int ranks = 1; ranks <= 4; ranks++) {
       NOTE(m.name, ", ranks = ", ranks);
       Solved host = solve_on_host(ranks, m.name);
