@@ -115,12 +115,6 @@ void require_positive(const CsrView& A) {
 
 }  // namespace
 
-i64 GridLevels::depth(const Extents& grid, int ranks) {
-  i64 depth = 1;
-  while (2 * depth * ranks <= grid[std::size_t(last_direction(grid))]) depth *= 2;
-  return depth;
-}
-
 GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first) : given_(A) {
   add(grid, first);
   if (!find_facts(levels_.front(), A, true)) {  // which is wrong: the first of the one kind, or of the other
