@@ -17,7 +17,8 @@ constexpr i64 high = 4;              // rows of a product that stays in register
 constexpr i64 deep = 256;            // rows of factors that stay in the first cache
 constexpr i64 least_groups = 16;     // of columns that are worth a thread
 constexpr double vanishing = 1e-12;  // of a pivot's own diagonal
-constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();  // of the largest one, a row
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+constexpr double rounding = 16 * epsilon, coarse_rounding = 1e-9;  // of the largest one, a row
 
 /// C -= A^T B of [depth][high] numbers by [depth][high], each `lda` or `ldb` behind the last, in the order of depth.
 void subtract_block(i64 depth, const double* A, i64 lda, const double* B, i64 ldb, double* C, i64 ldc) {
@@ -36,10 +37,10 @@ void subtract_block(i64 depth, const double* A, i64 lda, const double* B, i64 ld
 class PartInverse {
  public:
   /// Of the rows in this order.
-  PartInverse(const CsrView& A, const std::vector<i64>& rows, std::vector<i64>& number)
+  PartInverse(const CsrView& A, const std::vector<i64>& rows, std::vector<i64>& number, bool of_closed)
       : A_(A), rows_(rows), number_(number), n_((i64(rows.size()) + group - 1) / group * group) {
     gather();
-    for (i64 k = 0; k < n_; k += panel) eliminate(k, std::min(k + panel, n_));
+    for (i64 k = 0; k < n_; k += panel) eliminate(k, std::min(k + panel, n_), of_closed);
     for (i64 k = (n_ - 1) / panel * panel; k >= 0; k -= panel) invert(k, std::min(k + panel, n_));
     for (i64 k : left_out_) add_kernel(k);
     for (const auto& v : kernel_) project(v);
@@ -80,15 +81,15 @@ class PartInverse {
     return found;
   }
 
-  bool vanishes(i64 k, double pivot) const {
+  bool vanishes(i64 k, double pivot, bool of_closed) const {
     const double before = pivot_[std::size_t(k)], n = double(rows_.size());
     if (k == 0 || k + 1 != i64(rows_.size())) return !(pivot > vanishing * before);
-    return !(pivot > rounding * n * before);  // the largest one stands last
+    return !(pivot > (of_closed ? coarse_rounding : rounding) * n * before);  // the largest one stands last
   }
 
   /// L of columns [begin, end), and what it takes from those behind them.
-  void eliminate(i64 begin, i64 end) {
-    factor_diagonal(begin, end);
+  void eliminate(i64 begin, i64 end, bool of_closed) {
+    factor_diagonal(begin, end, of_closed);
     const std::vector<i64> groups = groups_from(end);
     const std::size_t size = std::size_t((end - begin) * group);
     std::vector<double> LD(groups.size() * size), L(groups.size() * size);  // [groups][columns][group]
@@ -118,11 +119,11 @@ class PartInverse {
         least_groups / 2);
   }
 
-  void factor_diagonal(i64 begin, i64 end) {
+  void factor_diagonal(i64 begin, i64 end, bool of_closed) {
     std::array<double, panel> column;
     for (i64 k = begin; k < end; k++) {
       const double pivot = at(k, k);
-      const bool is_zero = vanishes(k, pivot);
+      const bool is_zero = vanishes(k, pivot, of_closed);
       pivot_[std::size_t(k)] = is_zero ? 0 : pivot;
       if (is_zero) left_out_.push_back(k), std::fill(row(k), row(k) + k, 0.0);
       for (i64 i = k + 1; i < end; i++) {
@@ -273,7 +274,7 @@ std::vector<std::vector<i64>> parts_of(const CsrView& A) {
 
 }  // namespace
 
-CsrMatrix inverse_of(const CsrView& A) {
+CsrMatrix inverse_of(const CsrView& A, bool of_closed) {
   CsrMatrix to;
   to.n = A.n;
   to.indptr.resize(std::size_t(A.n + 1));
@@ -285,11 +286,28 @@ CsrMatrix inverse_of(const CsrView& A) {
   }
   std::vector<i64> number(static_cast<std::size_t>(A.n));
   for (const std::vector<i64>& rows : parts_of(A)) {
-    const PartInverse X(A, rows, number);
+    const PartInverse X(A, rows, number, of_closed);
     for (std::size_t i = 0; i < rows.size(); i++)
       for (std::size_t j = 0; j < rows.size(); j++) to.values[std::size_t(rows[i] * A.n + rows[j])] = X(i64(i), i64(j));
   }
   return to;
+}
+
+bool is_closed(const CsrView& A) {
+  auto holds = [&](i64 row) {
+    double sum = 0, magnitudes = 0;
+    bool is_coupled = false;
+    for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
+      sum += A.values[k], magnitudes += std::abs(A.values[k]);
+      is_coupled |= A.indices[k] != row && A.values[k] != 0;
+    }
+    return is_coupled && std::abs(sum) > double(A.begin(row + 1) - A.begin(row)) * epsilon * magnitudes;
+  };
+  return all_parts(0, A.n, [&](i64 begin, i64 end) {
+    for (i64 row = begin; row < end; row++)
+      if (holds(row)) return false;
+    return true;
+  });
 }
 
 }  // namespace sordino

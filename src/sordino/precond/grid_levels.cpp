@@ -154,7 +154,7 @@ void GridLevels::find_values() {
     coarsen(matrix(l), levels_[std::size_t(l)], next);
     find_facts(next, matrix(l + 1), false);
   }
-  CsrMatrix inverse = inverse_of(matrix(count() - 1));
+  CsrMatrix inverse = inverse_of(matrix(count() - 1), is_closed(given_));
   if (last_inverse_.values.size() == inverse.values.size())
     std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
   else
