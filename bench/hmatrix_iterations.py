@@ -19,7 +19,14 @@ from sordino.bench._paper_solvers import LAYOUTS, named
 from sordino.bench._printed_000 import FIG_16, FIG_17, FIG_19
 
 #: The paper's matrices by their rows (bench/_matrices_000.py).
-MATRICES = {101_250: "100ts", 338_000: "338ts", 1_004_400: "1ms", 78_656: "hum2", 314_624: "hum4", 707_904: "hum6"}
+MATRICES = {
+    101_250: "100ts",
+    338_000: "338ts",
+    1_004_400: "1ms",
+    78_656: "hum2",
+    314_624: "hum4",
+    707_904: "hum6",
+}
 _COLOURS = {"100ts": ORANGE, "338ts": GREEN, "1ms": RED, "hum2": PURPLE, "hum4": BLUE, "hum6": SKY}
 _LAYOUT_COLOURS = {"per-gpu": ORANGE, "per-socket": GREEN, "per-node": BLUE}
 _WIDTHS = {"per-gpu": 3, "per-socket": 2, "per-node": 1}  # of marks, for they lie on each other

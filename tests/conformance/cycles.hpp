@@ -46,10 +46,8 @@ inline std::vector<double> with_diagonal(const CsrMatrix& A, i64 row, double val
   return values;
 }
 
-inline Partition layers_of(const Extents& cells, int ranks) {
-  Tiling layers{.grid = cells, .tile = {1, 1, 1}};
-  layers.tile[std::size_t(layers.last())] = GridLevels::depth(cells, ranks);
-  return partition_in_layers(cells[0] * cells[1] * cells[2], layers, ranks);
+inline Partition layers_of(const CsrMatrix& A, const Extents& cells, int ranks) {
+  return partition_in_layers(A.n, grid_layers(A.view(), cells, ranks), ranks);
 }
 
 /// M^-1 of each vector, on as many ranks as the partition has.

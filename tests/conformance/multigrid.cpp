@@ -9,7 +9,7 @@
 #include "problems.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/precond/grid_levels.hpp"
-#include "sordino/precond/tiling.hpp"
+#include "sordino/precond/grid_steps.hpp"
 
 using namespace cycles;
 using namespace problems;
@@ -31,7 +31,7 @@ CsrMatrix pressure(const Extents& g, double contrast = 1, int stencil = 7) {
 
 /// How often an application restricts the residual of each level, by what it has recorded.
 std::vector<int> visits_of(const CsrMatrix& A, const Extents& grid, Cycle cycle) {
-  const auto levels = std::make_shared<GridLevels>(A.view(), grid, layers_of(grid, 1));
+  const auto levels = std::make_shared<GridLevels>(A.view(), grid, layers_of(A, grid, 1));
   std::map<i64, int, std::greater<>> by_rows;  // of the coarser level
   host::HostEngine engine({.ranks = 1});
   engine.run([&](Rank& rank) {
@@ -96,7 +96,7 @@ TEST("mg: an F-cycle takes iterations between those of V and W, on any number of
     CHECK(iterations["w"] <= iterations["f"]);
     CHECK(iterations["f"] < iterations["v"]);
   }
-  const auto levels = std::make_shared<GridLevels>(A.view(), grid, layers_of(grid, 1));
+  const auto levels = std::make_shared<GridLevels>(A.view(), grid, layers_of(A, grid, 1));
   const std::vector<std::vector<double>> given{random.normals(A.n), random.normals(A.n)};
   CHECK(!is_symmetric_and_positive(given, applied(A, given, levels, Cycle::f)));
   Options o = with(grid);
@@ -224,9 +224,7 @@ TEST("mg: M is symmetric and positive") {
       for (Cycle cycle : {Cycle::v, Cycle::w}) {
         NOTE(shown(grid), ", ", ranks, " ranks, ", cycle == Cycle::w ? "w" : "v");
         const CsrMatrix A = with_solids(random, pressure(grid, 50), 0.1);
-        Tiling layers{.grid = grid, .tile = {1, 1, 1}};
-        layers.tile[std::size_t(layers.last())] = GridLevels::depth(grid, ranks);
-        const Partition partition = partition_in_layers(A.n, layers, ranks);
+        const Partition partition = partition_in_layers(A.n, grid_layers(A.view(), grid, ranks), ranks);
         const auto levels = std::make_shared<GridLevels>(A.view(), grid, partition);
         const std::vector<std::vector<double>> given{random.normals(A.n), random.normals(A.n)};
         CHECK(is_symmetric_and_positive(given, applied(A, given, levels, cycle)));
@@ -269,6 +267,29 @@ TEST("mg: singular systems with the constant vector as nullspace are solved") {
     CHECK(relative_residual(A, s.x, b) <= 1.01e-8);
     CHECK(s.report.iterations <= 30);
   }
+}
+
+TEST("mg: ranks own about as many layers, whatever their number, and no more is inverted than may be") {
+  struct Dealt {
+    i64 layers;
+    int ranks;
+    double most;  // of the busiest rank, beside the mean
+  };
+  for (const Dealt& given : {Dealt{320, 4, 1}, Dealt{192, 4, 1}, Dealt{96, 8, 1}, Dealt{200, 4, 1.13}, Dealt{400, 4, 1.05},
+                             Dealt{100, 4, 1.15}, Dealt{80, 8, 1.2}, Dealt{640, 4, 1}, Dealt{64, 4, 1}, Dealt{97, 3, 1.1}})
+    for (i64 wide : {4, 16}) {
+      const Extents grid{wide, wide, given.layers};
+      const CsrMatrix A = pressure(grid);
+      const Tiling layers = grid_layers(A.view(), grid, given.ranks);
+      const Partition partition = partition_in_layers(A.n, layers, given.ranks);
+      i64 busiest = 0;
+      for (int r = 0; r < given.ranks; r++) busiest = std::max<i64>(busiest, partition.rows(r));
+      NOTE(shown(grid), " on ", given.ranks, " ranks: layers of ", layers.tile[2], ", the busiest has ", busiest);
+      CHECK(double(busiest) * given.ranks <= given.most * double(A.n));
+      const GridLevels levels(A.view(), grid, partition);
+      CHECK(levels.last_inverse().n <= 400);
+      if (given.layers == 64) CHECK(layers.tile[2] == 16);  // as deep as may be, where that is as even
+    }
 }
 
 TEST("mg: memory is foretold") {

@@ -1,56 +1,19 @@
 // Precond mg on boxes of stretched cells, and on periodic ones: iterations are about those of cubes, and of open boxes.
 #include <cmath>
-#include <map>
 
+#include "cell_boxes.hpp"
 #include "check.hpp"
 #include "cycles.hpp"
 #include "problems.hpp"
 #include "sordino/precond/dense_inverse.hpp"
 #include "sordino/precond/grid_levels.hpp"
-#include "sordino/precond/grid_neighbours.hpp"
 #include "sordino/precond/grid_steps.hpp"
-#include "sordino/precond/tiling.hpp"
 
+using namespace cell_boxes;
 using namespace cycles;
 using namespace problems;
 
 namespace {
-
-/// What a box of cells is like.
-struct Box {
-  Extents cells;
-  std::array<double, 3> edges = {1, 1, 1};
-  bool is_open = true;                                // zero values on its faces, or zero flux
-  double contrast = 1;                                // of layers across z, four cells deep
-  std::array<bool, 3> wraps = {false, false, false};  // periodic directions, of three cells or more
-};
-
-/// -div(k grad u) by finite volumes: a face weighs its area over the distance.
-CsrMatrix matrix_of(const Box& box) {
-  const Extents& cells = box.cells;
-  CsrMatrix A;
-  A.n = cells[0] * cells[1] * cells[2];
-  A.indptr = {0};
-  auto k_of = [&](i64 z) { return z / 4 % 2 ? box.contrast : 1.0; };
-  for (i64 row = 0; row < A.n; row++) {
-    const Extents at{row % cells[0], row / cells[0] % cells[1], row / (cells[0] * cells[1])};
-    std::map<i64, double> entries;
-    for (std::size_t d = 0; d < 3; d++)
-      for (i64 side : {-1, 1}) {
-        Extents to = at;
-        to[d] = box.wraps[d] ? step_from(to[d], side, cells[d]) : to[d] + side;
-        const bool inside = to[d] >= 0 && to[d] < cells[d];
-        if (!inside && !box.is_open) continue;
-        const double near = k_of(at[2]), far = inside ? k_of(to[2]) : near,
-                     face = box.edges[(d + 1) % 3] * box.edges[(d + 2) % 3] / box.edges[d] * 2 / (1 / near + 1 / far);
-        entries[row] += inside ? face : 2 * face;
-        if (inside) entries[to[0] + cells[0] * (to[1] + cells[1] * to[2])] -= face;
-      }
-    for (auto [column, value] : entries) A.indices.push_back(i32(column)), A.values.push_back(value);
-    A.indptr.push_back(i64(A.indices.size()));
-  }
-  return A;
-}
 
 /// Iterations to 1e-8, which are checked.
 int iterations(const Box& box, const std::vector<double>& b, int ranks, const std::string& cycle = "v") {
@@ -66,18 +29,11 @@ int iterations(const Box& box, const std::vector<double>& b, int ranks, const st
   return s.report.iterations;
 }
 
-std::vector<double> without_mean(std::vector<double> b) {
-  double mean = 0;
-  for (double v : b) mean += v / double(b.size());
-  for (double& v : b) v -= mean;
-  return b;
-}
-
 /// How many cells of a level make one of the next, as text: "221" of pairs in x and y.
 std::string steps_of(const Box& box, int ranks) {
   const CsrMatrix A = matrix_of(box);
   std::string text;
-  for (const GridStep& level : grid_steps(coupling_strengths(A.view(), box.cells), box.cells, layers_of(box.cells, ranks))) {
+  for (const GridStep& level : grid_steps(coupling_strengths(A.view(), box.cells), box.cells, layers_of(A, box.cells, ranks))) {
     for (i64 step : level.step) text += std::to_string(step);
     text += ' ';
   }
@@ -195,7 +151,7 @@ TEST("periodic boxes: M is symmetric and positive, of any sizes, and couples the
         NOTE(shown(cells), ", ", ranks, " ranks, ", cycle == Cycle::w ? "w" : "v");
         const CsrMatrix A = with_solids(
             random, matrix_of({.cells = cells, .edges = {1, 1, 3}, .contrast = 50, .wraps = {true, true, true}}), 0.1);
-        const Partition partition = layers_of(cells, ranks);
+        const Partition partition = layers_of(A, cells, ranks);
         const auto levels = std::make_shared<GridLevels>(A.view(), cells, partition);
         const std::vector<std::vector<double>> given{random.normals(A.n), random.normals(A.n)};
         CHECK(is_symmetric_and_positive(given, applied(A, given, levels, cycle)));

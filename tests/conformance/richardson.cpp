@@ -24,7 +24,7 @@ Options with_levels(const Extents& grid, const char* engine, int ranks, const st
 
 /// The spectral radius of I - M^-1 A, by powers of it.
 double factor_of(const CsrMatrix& A, const Extents& grid, int ranks, Cycle cycle, std::vector<double> e) {
-  const auto levels = std::make_shared<GridLevels>(A.view(), grid, layers_of(grid, ranks));
+  const auto levels = std::make_shared<GridLevels>(A.view(), grid, layers_of(A, grid, ranks));
   double factor = 0;
   for (int power = 0; power < 40; power++) {
     std::vector<double> Ae;

@@ -3,6 +3,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/range.hpp"
 #include "sordino/precond/grid_levels.hpp"
+#include "sordino/precond/grid_steps.hpp"
 
 namespace sordino {
 namespace {
@@ -71,8 +72,7 @@ void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool d
   if (c.preconditioner != "mg") return;
   Range range("coarsen the grid");
   const Extents grid = parse_grid(s.A.n, o.grid);
-  c.tiling = {.grid = grid, .tile = {1, 1, 1}};
-  c.tiling.tile[std::size_t(c.tiling.last())] = GridLevels::depth(grid, ranks);
+  c.tiling = grid_layers(s.A, grid, ranks);
   c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks));
 }
 

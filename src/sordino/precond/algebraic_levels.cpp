@@ -203,7 +203,7 @@ AlgebraicLevels::AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>
   if (const i64 n = levels_.back().partition.n; n > most_inverted)
     bad_argument("the last level of the hierarchy has " + std::to_string(n) + " rows, more than " +
                  std::to_string(most_inverted) + ", which are inverted: coarsen further, or use precond jacobi");
-  last_inverse_ = inverse_of(matrix(count() - 1));
+  last_inverse_ = inverse_of(matrix(count() - 1), is_closed(given_));
 }
 
 AlgebraicLevels::AlgebraicLevels(const CsrView& A, const Partition& first)
@@ -221,7 +221,7 @@ void AlgebraicLevels::update(const CsrView& A) {
     if (l + 1 < levels_.size()) levels_[l].bound = estimated_bound(matrix(int(l)));
   }
   if (count() > 1 && !aggregated_) return;
-  const CsrMatrix inverse = inverse_of(matrix(count() - 1));
+  const CsrMatrix inverse = inverse_of(matrix(count() - 1), is_closed(given_));
   std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
 }
 

@@ -115,12 +115,6 @@ void require_positive(const CsrView& A) {
 
 }  // namespace
 
-i64 GridLevels::depth(const Extents& grid, int ranks) {
-  i64 depth = 1;
-  while (2 * depth * ranks <= grid[std::size_t(last_direction(grid))]) depth *= 2;
-  return depth;
-}
-
 GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first) : given_(A) {
   add(grid, first);
   if (!find_facts(levels_.front(), A, true)) {  // which is wrong: the first of the one kind, or of the other
@@ -160,7 +154,7 @@ void GridLevels::find_values() {
     coarsen(matrix(l), levels_[std::size_t(l)], next);
     find_facts(next, matrix(l + 1), false);
   }
-  CsrMatrix inverse = inverse_of(matrix(count() - 1));
+  CsrMatrix inverse = inverse_of(matrix(count() - 1), is_closed(given_));
   if (last_inverse_.values.size() == inverse.values.size())
     std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
   else

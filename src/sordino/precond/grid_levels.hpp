@@ -31,15 +31,11 @@ struct GridLevel {
 
 class GridLevels final : public MultigridLevels {
  public:
-  /// Of the matrix of a grid of that many cells, whose rows ranks own in whole layers (`first`), and what of it the levels'
-  /// ranks then own. Throws bad_argument with one sentence if A has entries between cells that are no neighbours. Cost: three
-  /// passes over the arrays, on several threads.
+  /// Of the matrix of a grid of that many cells, whose rows ranks own in whole layers (`first`, of grid_layers()), and what of
+  /// it the levels' ranks then own. Throws bad_argument with one sentence if A has entries between cells that are no
+  /// neighbours. Cost: three passes over the arrays, on several threads.
   GridLevels(const CsrView& A, const Extents& grid, const Partition& first);
   void update(const CsrView& A) override;
-
-  /// How deep layers of ranks are so that all levels have whole aggregates of theirs, in the last direction with more than one
-  /// cell: a power of two.
-  static i64 depth(const Extents& grid, int ranks);
 
   int count() const override { return int(levels_.size()); }
   const GridLevel& level(int l) const { return levels_[std::size_t(l)]; }

@@ -13,6 +13,10 @@ constexpr i64 few_cells = 64;     // of a grid that is not coarsened, but invert
 constexpr i64 looked_at = 65536;  // rows, of which strengths are means
 constexpr double alike = 0.4;     // of the strongest: a pair leaves what is just below it with 1.6 times as much
 
+// What a cycle moves, in bytes, and what making the inverse takes where an operation takes as long as a byte: for each of n^2
+// entries as many as a layer has rows, and a panel of it columns (dense_inverse.hpp), once for so many iterations.
+constexpr double bytes_of_row = 800, bytes_of_entry = 12, panel = 64, iterations = 32;
+
 i64 count(const Extents& cells) { return cells[0] * cells[1] * cells[2]; }
 
 /// Adds a row's couplings in each direction to its sides on which the box goes on, as parts of 1. False where a neighbour is
@@ -90,6 +94,39 @@ class Steps {
   std::vector<i64> layers_;  // [ranks] the first
 };
 
+double cost_of(i64 busiest, const Extents& last, int ranks) {
+  const double entries = double(count(last)) * double(count(last));
+  return bytes_of_row * double(busiest) +
+         entries * (bytes_of_entry / ranks + (double(rows_of_layer(last)) + panel) / iterations);
+}
+
+i64 busiest_of(const Partition& partition) {
+  i64 most = 0;
+  for (int r = 0; r < partition.ranks(); r++) most = std::max<i64>(most, partition.rows(r));
+  return most;
+}
+
+Tiling layers_of(const Extents& grid, i64 depth) {
+  Tiling layers{.grid = grid, .tile = {1, 1, 1}};
+  layers.tile[std::size_t(layers.last())] = depth;
+  return layers;
+}
+
+/// Of layers of that depth or less, down to 1, those that cost least; without a grid where all end with too many cells.
+Tiling cheapest_layers(const std::array<double, 3>& strengths, const Extents& grid, int ranks, i64 deepest) {
+  Tiling best;
+  double least = 0;
+  for (i64 depth = deepest; depth > 0; depth /= 2) {
+    const Tiling layers = layers_of(grid, depth);
+    const Partition first = partition_in_layers(count(grid), layers, ranks);
+    const Extents last = Steps(strengths, grid, first).all().back().cells;
+    if (count(last) > most_inverted) break;  // of shallower ones there are more
+    const double cost = cost_of(busiest_of(first), last, ranks);
+    if (best.grid[0] == 0 || cost < least) best = layers, least = cost;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::array<double, 3> coupling_strengths(const CsrView& A, const Extents& grid) {
@@ -104,6 +141,14 @@ std::vector<GridStep> grid_steps(const std::array<double, 3>& strengths, const E
   auto found = Steps(strengths, grid, first).all();
   if (count(found.back().cells) <= most_inverted) return found;
   return Steps({1, 1, 1}, grid, first).all();
+}
+
+Tiling grid_layers(const CsrView& A, const Extents& grid, int ranks) {
+  i64 deepest = 1;
+  while (2 * deepest * ranks <= grid[std::size_t(last_direction(grid))]) deepest *= 2;
+  for (const auto& strengths : {coupling_strengths(A, grid), std::array<double, 3>{1, 1, 1}})
+    if (const Tiling found = cheapest_layers(strengths, grid, ranks, deepest); found.grid[0] > 0) return found;
+  return layers_of(grid, deepest);  // which is refused
 }
 
 int last_direction(const Extents& cells) { return cells[2] > 1 ? 2 : cells[1] > 1 ? 1 : 0; }

@@ -7,7 +7,7 @@
 
 #include "sordino/linalg/csr.hpp"
 #include "sordino/linalg/extents.hpp"
-#include "sordino/linalg/partition.hpp"
+#include "sordino/precond/tiling.hpp"
 
 namespace sordino {
 
@@ -30,6 +30,12 @@ std::array<double, 3> coupling_strengths(const CsrView& A, const Extents& grid);
 /// Where that would end with more cells than can be inverted, as pairs of the ranks' own layers are asked for first, and these
 /// are too few, it pairs in all directions at once.
 std::vector<GridStep> grid_steps(const std::array<double, 3>& strengths, const Extents& grid, const Partition& first);
+
+/// Layers of whole cells of the last level, as deep as a power of two, of which each rank gets at least one. Of the depths that
+/// end with cells enough to invert, and need not pair in all directions at once for that, the one that costs the busiest rank
+/// least: its rows of all levels, its rows of the last inverse, and a share of what it takes to make that. So deep ones where
+/// all ranks get as many, and where they do not, shallow ones. Cost: coupling_strengths().
+Tiling grid_layers(const CsrView& A, const Extents& grid, int ranks);
 
 /// Of a grid that ranks own in layers: the last one with more than one cell, or x.
 int last_direction(const Extents& cells);

@@ -1,4 +1,4 @@
-// What smoothers of algebraic levels and their last level are made of: the largest eigenvalue, and a dense inverse.
+// What smoothers of algebraic levels are made of: the largest eigenvalue.
 #include <cmath>
 #include <numbers>
 
@@ -6,7 +6,6 @@
 #include "sordino/base/error.hpp"
 #include "sordino/linalg/poisson.hpp"
 #include "sordino/precond/chebyshev.hpp"
-#include "sordino/precond/dense_inverse.hpp"
 #include "sordino/precond/spectral_estimate.hpp"
 #include "unit/linalg/matrices.hpp"
 
@@ -45,32 +44,4 @@ TEST("the largest eigenvalue is found to a tenth, also where rows are scaled so 
     }
     if (n > 3) CHECK(spectral_bound(scaled(A, S).view()) > 100);
   }
-}
-
-TEST("a dense inverse, and a generalized one of a singular matrix") {
-  NOTE(fresh::said());
-  fresh::Random random(843);
-  for (i64 n : {1, 5, 60}) {
-    const CsrMatrix A = matrices::spd(random, n, 3, n), X = inverse_of(A.view());
-    for (i64 i = 0; i < n; i++)
-      for (i64 j = 0; j < n; j++) {
-        double sum = 0;
-        for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++)
-          sum += A.values[std::size_t(k)] * X.values[std::size_t(A.indices[std::size_t(k)] * n + j)];
-        CHECK_NEAR(sum, double(i == j), 1e-10);
-      }
-  }
-  CsrMatrix ones{
-      .n = 3, .indptr = {0, 3, 6, 9}, .indices = {0, 1, 2, 0, 1, 2, 0, 1, 2}, .values = {2, -1, -1, -1, 2, -1, -1, -1, 2}};
-  const CsrMatrix X = inverse_of(ones.view());  // A X A = A
-  double most = 0;
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      double sum = -ones.values[std::size_t(3 * i + j)];
-      for (int k = 0; k < 3; k++)
-        for (int l = 0; l < 3; l++)
-          sum += ones.values[std::size_t(3 * i + k)] * X.values[std::size_t(3 * k + l)] * ones.values[std::size_t(3 * l + j)];
-      most = std::max(most, std::abs(sum));
-    }
-  CHECK(most <= 1e-12);
 }
