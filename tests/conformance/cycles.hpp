@@ -5,7 +5,7 @@
 
 #include "problems.hpp"
 #include "sordino/linalg/csr_operator.hpp"
-#include "sordino/precond/grid_levels.hpp"
+#include "sordino/precond/grid_steps.hpp"
 #include "sordino/precond/multigrid.hpp"
 #include "sordino/precond/tiling.hpp"
 #include "sordino/runtime/host/engine.hpp"
