@@ -74,6 +74,11 @@ class Columns:
     def _place(self, row: int, column: int) -> tuple[int, int]:
         return (row, column) if self.lower else (column, row)
 
+    def matrix(self) -> Any:
+        """The triangle as a SciPy sparse array, without copies."""
+        kind = sp.csc_array if self.lower else sp.csr_array
+        return kind((self.values, self.rows, self.begin), shape=(self.n, self.n))
+
     def same_pattern(self, other: Columns) -> bool:
         return np.array_equal(self.begin, other.begin) and np.array_equal(self.rows, other.rows)
 

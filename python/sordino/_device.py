@@ -196,12 +196,22 @@ class GpuVectors:
 
 
 def checked_rows(B: Any, n: int, dtype: np.dtype) -> Any:
+    """As :func:`numbers_by_rows`; refuses NaN and infinity, too, which waits for the GPU."""
+    b = numbers_by_rows(B, n, dtype)
+    library = library_of(b)
+    with library.there():
+        if not library.finite(b):
+            raise BadArgument("b holds NaN or infinity")
+    return b
+
+
+def numbers_by_rows(B: Any, n: int, dtype: np.dtype) -> Any:
     """B on a GPU as numbers of `dtype`, shape (n, k), row by row without gaps: copied where it is not so.
 
     Raises
     ------
     BadArgument
-        Another shape, no numbers, NaN or infinity inside.
+        Another shape, or no numbers.
     """
     shape = tuple(int(length) for length in B.shape)
     if len(shape) not in (1, 2) or shape[0] != n or 0 in shape:
@@ -210,7 +220,4 @@ def checked_rows(B: Any, n: int, dtype: np.dtype) -> Any:
         raise BadArgument(f"b holds {kind}, not numbers")
     library = library_of(B)
     with library.there():
-        b = library.rows(B.reshape(n, -1), dtype)
-        if not library.finite(b):
-            raise BadArgument("b holds NaN or infinity")
-    return b
+        return library.rows(B.reshape(n, -1), dtype)

@@ -15,9 +15,10 @@ from ._direct import DirectSolution, check_overflow, check_trans, stacked
 from ._factoring import Choice
 from ._factors import Factors, as_factors, is_superlu
 from ._libraries import Library, Numpy, library_of
-from ._lu_arrays import Arrays, Quality
+from ._lu_arrays import Arrays
 from ._lu_triangles import Renewal, Triangles
 from ._matrix import as_csr
+from ._residuals import Quality
 from ._solution import check_on_failure
 from ._triangular_options import known_options, whole
 from .errors import BadArgument, NotConverged, NotConvergedWarning, Unsupported
@@ -287,8 +288,8 @@ class FactorizedLU:
         b, x = (stacked(taken(v, n, name, as_numbers=True).columns) for v, name in ((B, "b"), (X, "x")))
         if b.shape != x.shape:
             raise BadArgument(f"b has {b.shape[1]} columns, and x {x.shape[1]}")
-        arrays = self._arrays(Numpy())
-        return arrays.backward_error(arrays.left(b, x, trans), b, x, trans)
+        residuals = self._arrays(Numpy()).residuals
+        return residuals.backward_error(residuals.left(b, x, trans), b, x, trans)
 
     def _verify(
         self, joined: Any, finite: bool, found: Quality | None, wanted: float, on_failure: str

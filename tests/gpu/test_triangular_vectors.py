@@ -91,10 +91,51 @@ def test_what_cannot_stay_is_copied(there) -> None:
     L = triangle("blocks", np.float64, True)
     b = vectors(L.shape[0], None, np.complex128)
     gpu, host = sordino.factorized(L, engine="cuda", ranks=1), sordino.factorized(L)
-    for F, given, steps in ((gpu, b, 0), (gpu, b.real.copy(), 1), (host, b.real.copy(), 0)):
+    for F, given, steps in ((gpu, b, 0), (gpu, b, 1), (host, b.real.copy(), 0)):
         assert np.array_equal(
             there.host(F.solve(there.array(given), refine=steps)), F.solve(given, refine=steps)
         )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("lower", [True, False])
+def test_solves_that_want_refinement_are_refined_where_b_is(there, stays, dtype, lower) -> None:
+    """Of a triangle like Kahan's, whose inverse grows by a factor of 2.3 from row to row."""
+    n = 20 if dtype is np.float32 else 40
+    L = (np.tril(-np.ones((n, n)), -1) + 0.75 * np.eye(n)).astype(dtype)
+    T = L if lower else L.T.copy()
+    F = sordino.factorized(T, lower, engine="cuda", ranks=1)
+    good = 16 * float(np.finfo(dtype).eps) / 2
+    for trans, of in (("N", T), ("T", T.T), ("H", T.conj().T)):
+        for columns in (None, 3):
+            b = of @ (np.ones(n) if columns is None else np.arange(1.0, 3 * n + 1).reshape(n, 3))
+            b = b.astype(dtype)
+            plain = there.host(F.solve(there.array(b), trans=trans, refine=0))
+            x = F.solve(there.array(b), trans=trans)
+            errors = F.report["backward_errors"]
+            assert F.report["refinements"] >= 1 and errors[0] > errors[-1] <= good
+            assert there.device(x) == 0 and there.host(x).dtype == dtype and there.host(x).shape == b.shape
+            assert good >= F.backward_error(b, there.host(x), trans)
+            assert dtype is np.float32 or F.backward_error(b, plain, trans) > good
+            F.solve(there.array(b), trans=trans, refine=2)
+            assert F.report["backward_errors"][-1] <= good
+
+
+@pytest.mark.parametrize("kind", ["blocks", "rows"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bits", [-1, 0])
+def test_every_nan_and_infinity_of_b_is_found_in_x(there, stays, kind, dtype, bits) -> None:
+    """A NaN of set bits is what an empty place holds: it must not be waited for. Each row alone, in both directions."""
+    F = sordino.factorized(triangle(kind, dtype, True), engine="cuda", ranks=1, timeout=5)
+    whole = np.array([bits]).astype(np.int32 if dtype is np.float32 else np.int64).view(dtype)[0]
+    b = vectors(F.shape[0], None, dtype)
+    for bad in (whole,) if bits else (np.nan, np.inf, -np.inf):
+        for row in (0, 1, F.shape[0] // 2, F.shape[0] - 1):
+            for trans in "NT":
+                spoilt = b.copy()
+                spoilt[row] = bad
+                with pytest.raises(sordino.BadArgument, match="b holds NaN or infinity"):
+                    F.solve(there.array(spoilt), trans=trans)
 
 
 def test_bad_vectors_are_refused(there) -> None:

@@ -1,12 +1,9 @@
 #include "sordino/api/triangular.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <limits>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 
@@ -256,24 +253,8 @@ struct TriangularSolver<V>::State {
     setup_seconds = seconds_now() - start;
   }
 
-  /// Ends at an error that is small enough, too.
-  Refinement refine(const TriangleView<V>& L, const V* b, V* x, i64 columns, How how, int most_steps, double enough) {
-    const auto worst = [&](const V* of) {
-      const auto errors = backward_errors(L, how, b, of, columns);
-      return *std::max_element(errors.begin(), errors.end());
-    };
-    std::vector<V> better(std::size_t(L.pattern.n * columns));
-    Refinement done{{worst(x)}};
-    while (done.steps() < most_steps && done.errors.back() > enough) {
-      residual(L, how, b, x, better.data(), columns);
-      solve(better.data(), better.data(), columns, how);
-      for (std::size_t k = 0; k < better.size(); k++) better[k] = x[k] + better[k];
-      const double error = worst(better.data());
-      if (!(error < done.errors.back())) break;
-      std::copy(better.begin(), better.end(), x);
-      done.errors.push_back(error);
-    }
-    return done;
+  trsv::SolveColumns<V> solving(How how) {
+    return [this, how](const V* b, V* x, i64 columns) { solve(b, x, columns, how); };
   }
 
   TriangularOptions options;
@@ -306,24 +287,14 @@ void TriangularSolver<V>::solve(const V* b, V* x, i64 columns, How how) {
 template <class V>
 Refinement TriangularSolver<V>::refine(const TriangleView<V>& L, const V* b, V* x, i64 columns, How how, int most_steps) {
   const std::lock_guard lock(state_->turn);
-  return state_->refine(L, b, x, columns, how, most_steps, 0);
+  return trsv::refine(L, how, b, x, columns, most_steps, state_->solving(how));
 }
 
 template <class V>
 int TriangularSolver<V>::refinements_wanted(const TriangleView<V>& L, How how) {
   if (state_->rows) return 0;  // as exact as substitution is
-  constexpr i64 columns = 8;
-  const double rounding = std::is_same_v<V, float> ? std::numeric_limits<float>::epsilon() / 2 : 0x1p-53;
   const std::lock_guard lock(state_->turn);
-  std::vector<V> b(std::size_t(L.pattern.n * columns)), x(b.size());
-  std::vector<V> ones(b.size());
-  for (std::size_t k = 0; k < ones.size(); k += columns) ones[k] = V{} - V{1};
-  residual(L, how, b.data(), ones.data(), b.data(), columns);  // L * 1
-  std::mt19937_64 bits;                                        // the same numbers in every run
-  for (std::size_t k = 0; k < b.size(); k++)
-    if (k % columns != 0) b[k] = V(std::ldexp(double(bits() >> 11), -52) - 1);
-  state_->solve(b.data(), x.data(), columns, how);
-  return state_->refine(L, b.data(), x.data(), columns, how, 3, 16 * rounding).steps();
+  return trsv::refinements_wanted(L, how, state_->solving(how));
 }
 
 template <class V>

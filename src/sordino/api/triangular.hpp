@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sordino/runtime/machine.hpp"
-#include "sordino/trsv/residual.hpp"
+#include "sordino/trsv/refinement.hpp"
 #include "sordino/trsv/saved_plans.hpp"
 
 namespace sordino {
@@ -46,12 +46,6 @@ struct TriangularStatistics {
   double modelled_seconds = 0;  // of the last solve, on the machine of engine model
 };
 
-/// What refining has done: the backward error of the worst column before it and after each step that was kept.
-struct Refinement {
-  std::vector<double> errors;
-  int steps() const { return int(errors.size()) - 1; }
-};
-
 /// V: float, double or Complex<double>. Solves and updates of several threads take turns.
 template <class V>
 class TriangularSolver {
@@ -72,10 +66,10 @@ class TriangularSolver {
   /// backward error of the worst column is taken back, and is the last. Cost: of each step a solve and two passes over L.
   Refinement refine(const trsv::TriangleView<V>& L, const V* b, V* x, i64 columns, trsv::How how, int most_steps = 1);
 
-  /// How many steps of refinement solutions want, at most 3: as many as leave a backward error of 16 roundings in trials, of
-  /// L x = L * 1, where inverting an ill-conditioned block costs most, and of seven right-hand sides of random numbers. Of most
-  /// triangles that is none, and of one that is kept by rows, where nothing is inverted. Cost: a solve with eight columns, two
-  /// passes over L, and those of each step.
+  /// How many steps of refinement solutions want, at most 3, by a trial (trsv::refinements_wanted): none where errors are of 16
+  /// roundings or four times substitution's, as of most triangles, and of one that is kept by rows, where nothing is inverted.
+  /// Cost: a solve with eight columns and two passes over L; where it leaves more than 16 roundings three more passes; and
+  /// those of each step.
   int refinements_wanted(const trsv::TriangleView<V>& L, trsv::How how);
 
   /// New values of the same pattern: plans stay. What is refused leaves the old ones. Of engine processes it is collective:

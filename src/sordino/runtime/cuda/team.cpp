@@ -161,11 +161,17 @@ void Team::run(const std::function<void(TeamRank&)>& job) {
   };
   const std::string here = "process " + std::to_string(s.hall->process()) + ": ";
   s.attempt(here, {}, [&] { s.meet_alike(); });
-  if (!s.hall->raised())
-    s.threads->run(guarded, [&] {
-      look_for_lost(*s.hall);
-      return s.hall->raised() ? s.options.timeout + 10 : -1.0;
-    });
+  if (!s.hall->raised()) {
+    if (s.is_alone()) {
+      const OnDevice on(s.members[0].device);
+      guarded(0);
+    } else {
+      s.threads->run(guarded, [&] {
+        look_for_lost(*s.hall);
+        return s.hall->raised() ? s.options.timeout + 10 : -1.0;
+      });
+    }
+  }
   s.attempt(here, {}, [&] { s.meet(); });
   if (s.hall->raised()) s.tell_cause();
 }

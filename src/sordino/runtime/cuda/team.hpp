@@ -125,7 +125,7 @@ class Team {
   /// Runs job(rank) for all ranks of this process, each on its own thread with its device current, and waits for their streams.
   /// All processes call it together: nobody's job begins before all have written their windows, and nobody returns before all
   /// jobs and streams have ended. Throws the first cause of a failure, the same in all processes, and then on every later call:
-  /// a team that failed is not used again.
+  /// a team that failed is not used again. A rank that is alone, of all processes, has the thread of the caller.
   void run(const std::function<void(TeamRank&)>& job);
 
  private:

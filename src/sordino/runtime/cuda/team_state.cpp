@@ -58,7 +58,7 @@ void TeamState::build() {
     for (int p = 0; p < options.ranks; p++) t.window[first + p] = members[std::size_t(p)].window;
   }
   taken = aligned(i64(sizeof(TeamControl)));
-  threads = std::make_unique<ThreadTeam>(options.ranks);
+  if (!is_alone()) threads = std::make_unique<ThreadTeam>(options.ranks);
 }
 
 void TeamState::set_up(Member& m) {
@@ -221,6 +221,7 @@ void TeamState::wait_for_stream(const Member& m) {
 }
 
 void TeamState::look_for_fault(const Member& m, int rank) {
+  if (std::atomic_ref<u32>(hall->pulse().abort).load(std::memory_order_acquire) == 0) return;
   TeamControl control;
   call("cudaMemcpyAsync", cudaMemcpyAsync(&control, m.window, sizeof control, cudaMemcpyDeviceToHost, m.stream));
   wait_for_stream(m);

@@ -32,6 +32,8 @@ struct TeamState {
 
   // --- ranks and processes --------------------------------------------------------------------------------------------------
   bool several_processes() const { return hall && hall->processes() > 1; }
+  /// The only rank works on its caller's thread: nobody has to be woken, and there is no other whose failure would end it.
+  bool is_alone() const { return hall->ranks() == 1; }
   /// Throws bad_argument for a rank of another process.
   Member& member(int rank);
   TeamRank& rank(int rank) { return ranks[std::size_t(rank - hall->first_rank())]; }
@@ -49,6 +51,7 @@ struct TeamState {
   /// Does the work; what it throws is raised, and said to be `who`'s.
   void attempt(const std::string& who, const Cause& known, const std::function<void()>& work);
   void wait_for_stream(const Member& m);
+  /// Of a stream that has ended. The kernel that gave up has said so in memory of the host, too: without that no copy is made.
   void look_for_fault(const Member& m, int rank);
   [[noreturn]] void follow_fault();
   [[noreturn]] void tell_cause();
@@ -61,10 +64,10 @@ struct TeamState {
   std::vector<Member> members;
   std::vector<TeamRank> ranks;  // of this process
   i64 taken = 0;
-  std::vector<std::string> channels;  // names of slots and signals
-  std::unique_ptr<ThreadTeam> threads;
-  std::atomic<bool> lost{false};  // a device or thread did not come back: freeing what it uses would wait, or hurt
-  bool told = false;              // the cause has been thrown to the caller
+  std::vector<std::string> channels;    // names of slots and signals
+  std::unique_ptr<ThreadTeam> threads;  // null of a rank that is alone
+  std::atomic<bool> lost{false};        // a device or thread did not come back: freeing what it uses would wait, or hurt
+  bool told = false;                    // the cause has been thrown to the caller
 };
 
 }  // namespace sordino::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "sordino/base/range.hpp"
 #include "sordino/runtime/cuda/pointers.hpp"
@@ -125,8 +126,9 @@ struct GpuSolve<V>::State {
           "a task of this triangular solve needs more shared memory than a thread block of this GPU has: make blocks narrower");
   }
 
-  /// Before a barrier of the ranks.
+  /// Before a barrier of the ranks; once, for a kernel stays as it was loaded.
   void load(cuda::TeamRank& rank, Direction direction) {
+    if (std::exchange(launched[std::size_t(rank.id())].loaded[std::size_t(direction)], true)) return;
     for (int columns = 1; columns <= most_columns[std::size_t(direction)]; columns *= 2) {
       rank.load(gather_kernel<V>(columns));
       rank.load(solve_kernel<V>(direction, columns), most_shared(rank.id()));
@@ -214,6 +216,7 @@ struct GpuSolve<V>::State {
     int half[2] = {};             // of all numbers, that the next pass of each direction uses
     int empty_for[2][2] = {};     // columns of the pass for which each half is empty; 0: for none
     cuda::Grid grids[2][4] = {};  // for passes of 1, 2, 4, 8 columns
+    bool loaded[2] = {};          // the kernels of each direction
   };
   std::vector<Launched> launched;
   std::vector<std::unique_ptr<RankTables<V>>> tables;

@@ -60,8 +60,9 @@ struct LevelGpuSolve<V>::State {
     if (vectors.count() < n * columns) vectors = OnGpu<V>(n * columns);
   }
 
-  /// Before a barrier of the ranks.
-  void load(cuda::TeamRank& rank) const {
+  /// Before a barrier of the ranks; once, for a kernel stays as it was loaded.
+  void load(cuda::TeamRank& rank) {
+    if (std::exchange(launched[std::size_t(rank.id())].loaded, true)) return;
     for (int some = 1; some <= options.most_columns; some *= 2) rank.load(level_kernel<V>(some));
   }
 
@@ -103,6 +104,7 @@ struct LevelGpuSolve<V>::State {
     int blocks[4] = {};  // for passes of 1, 2, 4, 8 columns
     u32 tickets = 0;     // that all passes so far have taken
     i64 used = 0;        // numbers of x that the last pass has written
+    bool loaded = false;
   };
   std::vector<Launched> launched;
   OnGpu<V> result;  // [n][columns] likewise, of the first rank

@@ -3,7 +3,7 @@
 // flag and no fence: whoever reads it polls it.
 #pragma once
 #include "sordino/runtime/cuda/memory.cuh"
-#include "sordino/trsv/values.hpp"
+#include "sordino/trsv/cuda/told.cuh"
 
 namespace sordino::trsv {
 
@@ -18,11 +18,6 @@ __device__ __forceinline__ Number poll(const Number* p) { return {poll(&p->re), 
 __device__ __forceinline__ bool is_there(float a) { return __float_as_uint(a) != ~0u; }
 __device__ __forceinline__ bool is_there(double a) { return __double_as_longlong(a) != -1; }
 __device__ __forceinline__ bool is_there(Number a) { return is_there(a.re) && is_there(a.im); }
-
-/// What is stored of a number that was computed.
-__device__ __forceinline__ float told(float a) { return a == a ? a : __uint_as_float(0x7fc00000u); }
-__device__ __forceinline__ double told(double a) { return a == a ? a : __longlong_as_double(0x7ff8000000000000ll); }
-__device__ __forceinline__ Number told(Number a) { return {told(a.re), told(a.im)}; }
 
 __device__ __forceinline__ void tell(float* p, float a) { cuda::store_relaxed(reinterpret_cast<u32*>(p), __float_as_uint(a)); }
 __device__ __forceinline__ void tell(double* p, double a) {

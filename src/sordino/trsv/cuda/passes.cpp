@@ -18,11 +18,15 @@ std::mutex& turn_on_gpus() {
 
 CallersVectors::CallersVectors(const cuda::Team& team, const void* b, void* x, std::size_t bytes)
     : b_(b), x_(x), bytes_(bytes) {
+  int waited_on = -1;  // b and x mostly share their GPU, whose stream is waited for once
   auto is_in_place = [&](const void* vector) {
     const cuda::Place place = cuda::place_of(vector);
     if (place.memory != cuda::Memory::device) return false;
-    const cuda::OnDevice on(place.device);
-    call("cudaStreamSynchronize", cudaStreamSynchronize(cudaStreamLegacy));
+    if (place.device != waited_on) {
+      const cuda::OnDevice on(place.device);
+      call("cudaStreamSynchronize", cudaStreamSynchronize(cudaStreamLegacy));
+      waited_on = place.device;
+    }
     return team.size() == 1 && team.device(0) == place.device;
   };
   b_in_place_ = is_in_place(b);

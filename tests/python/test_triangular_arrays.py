@@ -1,0 +1,138 @@
+"""Triangular solves of arrays on GPUs, without a GPU: NumPy's stand for them, solved for by the host's threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sordino
+from sordino import _device, _libraries, _triangular, _triangular_arrays
+
+N = 40
+
+
+class OnGpu(_libraries.Numpy):
+    """NumPy, said to be on a GPU; `looked_at`: how often it was asked for NaN."""
+
+    on_gpu = True
+    looked_at = 0
+
+    def rows(self, values, dtype):
+        return np.ascontiguousarray(values, dtype=dtype)
+
+    def finite(self, values):
+        OnGpu.looked_at += 1
+        return super().finite(values)
+
+
+class Native:
+    """A triangle of the core; its solves of arrays that stay are the host's, and all others are refused."""
+
+    def __init__(self, native):
+        self.native = native
+
+    def __getattr__(self, name):
+        if name in ("solve", "refine"):
+            raise AssertionError("solved on the CPU")
+        return getattr(self.native, name)
+
+    def solve_there(self, b, x, way):
+        x[...] = self.native.solve(b, way)
+
+
+@pytest.fixture(autouse=True)
+def arrays_are_on_a_gpu(monkeypatch):
+    monkeypatch.setattr(OnGpu, "looked_at", 0)
+    monkeypatch.setattr(_triangular_arrays, "is_on_gpu", lambda values, what: True)
+    for module in (_device, _triangular, _triangular_arrays):
+        monkeypatch.setattr(module, "library_of", lambda values: OnGpu())
+
+
+def on_gpu(matrix, lower=True, unit=False):
+    F = sordino.factorized(matrix, lower, unit)
+    F.solves_on_gpus, F._native = True, Native(F._native)
+    return F
+
+
+def kahan(dtype=float, n=N):
+    """Its inverse grows by a factor of 2.3 from row to row."""
+    below = np.tril(-np.ones((n, n)), -1) * (1 + 0.01j if dtype is complex else 1)
+    return (below + 0.75 * np.eye(n)).astype(dtype)
+
+
+def rounding(dtype):
+    return float(np.finfo(dtype).eps) / 2
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, float, complex])
+@pytest.mark.parametrize("trans", ["N", "T", "H"])
+def test_solves_that_want_refinement_are_refined_where_b_is(lower, dtype, trans):
+    L = kahan(dtype, 20 if dtype is np.float32 else N)
+    T = L if lower else L.T
+    F = on_gpu(sp.csr_array(T), lower)
+    of = {"N": T, "T": T.T, "H": T.conj().T}[trans]
+    ones, rising = np.ones(len(T)), np.arange(1.0, len(T) + 1)
+    for b in (of @ ones, of @ np.stack([rising, ones, rising], axis=1)):
+        b = b.astype(dtype)
+        plain = F.solve(b, trans, refine=0)
+        assert F.report["refinements"] == 0 and "backward_errors" not in F.report
+        x = F.solve(b, trans)
+        assert x.shape == b.shape and x.dtype == F.dtype
+        errors = F.report["backward_errors"]
+        assert F.report["refinements"] == len(errors) - 1 >= 1
+        good = 16 * rounding(dtype)
+        assert errors[0] > errors[-1] <= good >= F.backward_error(b, x, trans)
+        assert dtype is np.float32 or min(errors[0], F.backward_error(b, plain, trans)) > good
+
+
+def test_a_unit_diagonal_is_refined_with_ones():
+    L = kahan()
+    F = on_gpu(sp.csr_array(L - np.tril(L, -1) * 0.5 + 7 * np.eye(N)), unit=True)
+    meant = np.tril(L, -1) * 0.5 + np.eye(N)
+    b = meant @ np.ones(N)
+    x = F.solve(b, refine=2)
+    assert np.abs(b - meant @ x).max() <= 1e-14 and F.report["backward_errors"][-1] <= 16 * rounding(float)
+
+
+def test_new_values_are_refined_with_new_values():
+    F = on_gpu(sp.csr_array(kahan()))
+    b = kahan() @ np.ones(N)
+    F.solve(b, refine=1)
+    F.update(F.columns.values * 3)
+    assert F.backward_error(b, F.solve(b, refine=1)) <= 16 * rounding(float)
+    assert F.report["refinements"] == 1 and F.report["backward_errors"][-1] <= 16 * rounding(float)
+
+
+def test_where_a_library_has_no_sparse_matrices_refined_solves_go_by_way_of_the_cpu(monkeypatch):
+    monkeypatch.setattr(OnGpu, "has_matrices", False)
+    F = on_gpu(sp.csr_array(kahan()))
+    F.solve(np.ones(N), refine=0)
+    with pytest.raises(AssertionError, match="solved on the CPU"):
+        F.solve(np.ones(N))
+
+
+def test_x_alone_is_looked_at_and_b_where_it_is_not_finite():
+    F = on_gpu(sp.eye_array(N, format="csr") * 1e-200)
+    F.solve(np.ones(N))
+    assert OnGpu.looked_at == 1
+    for bad in (np.nan, -np.inf):
+        for refine in (0, 1):
+            with pytest.raises(sordino.BadArgument, match="b holds NaN or infinity"):
+                F.solve(np.where(np.arange(N) == 17, bad, 1.0), refine=refine)
+    with pytest.raises(sordino.NotConverged, match="overflows") as seen:
+        F.solve(np.full(N, 1e200))
+    assert np.isinf(seen.value.solution.x).all()
+
+
+def test_a_sum_that_overflows_is_no_infinity():
+    for dtype in (np.float32, float, complex):
+        largest = np.finfo(dtype).max
+        assert OnGpu().finite(np.full((3, 2), largest, dtype))
+        for bad in (np.inf, -np.inf, np.nan):
+            values = np.full((3, 2), largest, dtype)
+            values[1, 1] = bad
+            assert not OnGpu().finite(values)
+            values[0, 0] = -bad  # as if they cancelled
+            assert not OnGpu().finite(values)
