@@ -4,11 +4,11 @@ python bench/grid_preconditioners.py [--sizes 32,64,96] [--contrasts 1,1000] [--
     [--problem ball] [--obstacles 0] [--preconds jacobi,block-ilu,mg:v,mg:w] [--storage auto] [--library numpy]
     [--repeats 3] [--record FILE]
 
-Random right-hand sides, to 1e-8; seconds by the wall's clock, and of all cores together. A problem is a ball of another
-density, or `bubbles` or a `free-surface` in a tank, open at the top, with so many obstacles, or there `layers` of five
-cells, light and heavy in turn, which no pairs of cells keep apart. Setup is told apart; `mg:w` is precond mg with
-cycle w, and `mg:f`, which is not symmetric, is taken by fcg. What does not converge is a line, too, with its status. With
-cupy or torch as library b and x are on a GPU, and do not travel.
+Random right-hand sides, to 1e-8; seconds by the wall's clock, and of all cores together. A problem is a ball of
+another density, or `bubbles` or a `free-surface` in a tank, open at the top, with so many obstacles, or there
+`layers` of five cells, light and heavy in turn, which no pairs of cells keep apart. Setup is told apart; `mg:w` is
+precond mg with cycle w, and `mg:f`, which is not symmetric, is taken by fcg. What does not converge is a line, too,
+with its status. With cupy or torch as library b and x are on a GPU, and do not travel.
 """
 
 from __future__ import annotations
