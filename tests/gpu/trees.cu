@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sordino/base/error.hpp"
+#include "sordino/runtime/cuda/call.hpp"
 #include "support.hpp"
 #include "unit/hmatrix/clouds.hpp"
 
@@ -41,6 +42,18 @@ TEST("a GPU makes the trees of the host, of spheres whose boxes lie at the very 
   for (int k = 0; k < 24 * 24 * 24; k++)
     for (int place : {k % 24, k / 24 % 24, k / 576}) lattice.push_back(place);
   for (double eta : {0.5, 1.0, 2.0}) compare(lattice, {.eta = eta});
+}
+
+TEST("threads make the trees where a GPU has no memory left for them") {
+  test::need_gpu();
+  std::size_t available = 0, total = 0;
+  cuda::call("cudaMemGetInfo", cudaMemGetInfo(&available, &total));
+  std::vector<void*> held;
+  for (std::size_t piece = available; piece >= std::size_t(1) << 21; piece /= 2)
+    for (void* memory = nullptr; cudaMalloc(&memory, piece) == cudaSuccess;) held.push_back(memory);
+  cudaGetLastError();
+  compare(clouds::centres_of_a_sphere(25, 45), {});
+  for (void* memory : held) cudaFree(memory);
 }
 
 TEST("a GPU refuses points and options of which there are no trees, and GPUs that are not there") {

@@ -18,6 +18,19 @@ Trees make_trees(const double* points, i64 n, const TreeOptions& options) {
 }
 
 #if SORDINO_WITH_CUDA
+namespace {
+
+Trees on_gpu_or_here(int gpu, const double* points, i64 n, const TreeOptions& options) {
+  try {
+    return trees_on_gpu(gpu, points, n, options);
+  } catch (const Error& e) {
+    if (e.code() != Errc::unsupported) throw;  // it has too little memory: leaves may need less
+    return make_trees(points, n, options);
+  }
+}
+
+}  // namespace
+
 // A GPU's first call waits for the driver: all of them wait at the same time.
 Trees make_trees_on_gpus(std::span<const int> gpus, const double* points, i64 n, const TreeOptions& options) {
   require_points(n, options.leaf);
@@ -26,7 +39,7 @@ Trees make_trees_on_gpus(std::span<const int> gpus, const double* points, i64 n,
   auto some = [&](i64 begin, i64 end) {
     for (i64 k = begin; k < end; k++)
       if (k == 0)
-        trees = trees_on_gpu(gpus[0], points, n, options);
+        trees = on_gpu_or_here(gpus[0], points, n, options);
       else
         begin_gpu(gpus[std::size_t(k)]);
   };

@@ -19,10 +19,10 @@ struct Trees {
 
 /// Of points [n][3], by threads. Throws bad_argument for what no tree is made of.
 Trees make_trees(const double* points, i64 n, const TreeOptions& options);
-/// The same bits, made by the first of GPUs with these CUDA numbers, while the others are begun. Memory of the GPU: 60 B a
-/// point, 80 B a cluster and some 120 B a block, given back at the end. Throws bad_argument for what no tree is made of,
-/// `unsupported` for a GPU with too little memory and where there is no code for GPUs, and `device` for one that is not there,
-/// fails, or does not answer for a minute.
+/// The same bits, made by the first of GPUs with these CUDA numbers, while the others are begun; by threads where it has too
+/// little memory: 60 B a point, 80 B a cluster and some 120 B a block, given back at the end. Throws bad_argument for what no
+/// tree is made of, `unsupported` where there is no code for GPUs, and `device` for a GPU that is not there, fails, or does not
+/// answer for a minute.
 Trees make_trees_on_gpus(std::span<const int> gpus, const double* points, i64 n, const TreeOptions& options);
 
 }  // namespace sordino::hmatrix

@@ -22,6 +22,7 @@ class Reserve {
   /// The same, and the first `kept` bytes stay; at least twice what there was. Of a device; copies in the stream.
   void* extend(i64 bytes, i64 kept, cudaStream_t stream);
   void* data() const { return data_; }
+  bool holds(i64 bytes) const { return bytes <= bytes_; }
 
  private:
   void free();
@@ -35,6 +36,7 @@ struct ArrayIn {
   static constexpr i64 bytes = sizeof(T);
   Reserve memory{where};
   T* data() const { return static_cast<T*>(memory.data()); }
+  bool holds(i64 count) const { return memory.holds(count * bytes); }
   T* take(i64 count) { return static_cast<T*>(memory.take(count * bytes)); }
   T* extend(i64 count, i64 kept, cudaStream_t stream) {
     return static_cast<T*>(memory.extend(count * bytes, kept * bytes, stream));

@@ -26,11 +26,9 @@ constexpr int threads = 256;
 /// A GPU that makes the trees of some points.
 class Planter {
  public:
-  Planter(int device, const double* points, i64 n, const TreeOptions& options) : device_(device), n_(n), options_(options) {
+  Planter(int device, const double* points, i64 n, const TreeOptions& options)
+      : device_(device), host_points_(points), n_(n), options_(options) {
     call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-    copy(points_.take(3 * n), points, 3 * n, cudaMemcpyHostToDevice);
-    for (auto* array : {&order_[0], &order_[1], &owner_[0], &owner_[1]}) array->take(n);
-    for (auto* array : {&flags_, &before_, &sons_}) array->take(n + 1);
   }
   ~Planter() { cudaStreamDestroy(stream_); }
   Planter(const Planter&) = delete;
@@ -38,6 +36,7 @@ class Planter {
   bool is_lost() const { return is_lost_; }
   Trees operator()() {
     Trees trees;
+    upload();
     cluster();
     trees.clusters.clusters.resize(std::size_t(clusters_count_));
     trees.clusters.order.resize(std::size_t(n_));
@@ -53,6 +52,11 @@ class Planter {
   }
 
  private:
+  void upload() {
+    copy(points_.take(3 * n_), host_points_, 3 * n_, cudaMemcpyHostToDevice);
+    for (auto* array : {&order_[0], &order_[1], &owner_[0], &owner_[1]}) array->take(n_);
+    for (auto* array : {&flags_, &before_, &sons_}) array->take(n_ + 1);
+  }
   template <class... Arguments>
   void start(const char* name, void (*kernel)(Arguments...), i64 count, std::type_identity_t<Arguments>... arguments) {
     kernel<<<unsigned((count + threads - 1) / threads), threads, 0, stream_>>>(arguments...);
@@ -70,6 +74,7 @@ class Planter {
   /// With room for `more` behind `kept`: zeros, for copies take what pads a structure, too.
   template <class T>
   T* extended(DeviceArrayOf<T>& array, i64 kept, i64 more) {
+    if (!array.holds(kept + more)) wait();
     T* const all = array.extend(kept + more, kept, stream_);
     clear(all + kept, 0, more * i64(sizeof(T)));
     return all;
@@ -95,12 +100,20 @@ class Planter {
     return *message.here.data();
   }
 
+  /// Room for so many, of which none is needed any more once the device is idle: what the driver frees it waits for, without a
+  /// limit, so this waits before.
+  template <class T>
+  T* room(DeviceArrayOf<T>& array, i64 count) {
+    if (!array.holds(count)) wait();
+    return array.take(count);
+  }
+
   /// A step of cub: asked for the bytes that it wants, then made with them.
   template <class Step>
   void with_space(const char* name, const Step& step) {
     std::size_t bytes = 0;
     call(name, step(nullptr, bytes));
-    call(name, step(space_.take(i64(bytes)), bytes));
+    call(name, step(room(space_, i64(bytes)), bytes));
   }
   void scan(const i32* flags, i32* before, i64 count) {
     with_space("cub::DeviceScan", [&](void* space, std::size_t& bytes) {
@@ -124,7 +137,7 @@ class Planter {
 
   /// Returns how many of its clusters have sons.
   i32 cut_level(i32 first, i32 count) {
-    clear(sides_.take(sides * i64(count)), 0xff, sides * i64(count) * i64(sizeof(Word)));
+    clear(room(sides_, sides * i64(count)), 0xff, sides * i64(count) * i64(sizeof(Word)));
     LevelView v{clusters_.data(),
                 first,
                 count,
@@ -135,7 +148,7 @@ class Planter {
                 order_[1 - now_].data(),
                 owner_[1 - now_].data(),
                 sides_.data(),
-                cuts_.take(count),
+                room(cuts_, count),
                 flags_.data(),
                 before_.data()};
     start("measure", measure, n_, v);
@@ -156,7 +169,8 @@ class Planter {
   }
 
   void pair() {
-    start("measure_boxes", measure_boxes, clusters_count_, clusters_.data(), clusters_count_, diameters_.take(clusters_count_));
+    start("measure_boxes", measure_boxes, clusters_count_, clusters_.data(), clusters_count_,
+          room(diameters_, clusters_count_));
     const Pair root{0, 0};
     copy(pairs_[0].take(1), &root, 1, cudaMemcpyHostToDevice);
     for (i64 count = 1, level = 0; count > 0; level++) {
@@ -173,13 +187,13 @@ class Planter {
                 .rule = {options_.eta, options_.leaf + 1},
                 .pairs = pairs.data(),
                 .count = count,
-                .kinds = kinds_.take(count),
+                .kinds = room(kinds_, count),
                 .found = found_.there.take(1),
                 .columns = n_};
     clear(v.found, 0, sizeof(Found));
     start("judge", judge, count, v);
     const Found found = heard(found_);
-    v.next = next.take(4 * i64(found.nodes));
+    v.next = room(next, 4 * i64(found.nodes));
     v.leaves = extended(leaves_, leaves_count_, i64(found.leaves)) + leaves_count_;
     v.keys = extended(keys_, leaves_count_, i64(found.leaves)) + leaves_count_;
     clear(v.found, 0, sizeof(Found));
@@ -189,8 +203,8 @@ class Planter {
 
   void sort() {
     const int bits = std::bit_width(u64(n_) * u64(n_));
-    Word* const keys = sorted_keys_.take(leaves_count_);
-    Block* const sorted = sorted_.take(leaves_count_);
+    Word* const keys = room(sorted_keys_, leaves_count_);
+    Block* const sorted = extended(sorted_, 0, leaves_count_);
     with_space("cub::DeviceRadixSort", [&](void* space, std::size_t& bytes) {
       return cub::DeviceRadixSort::SortPairs(space, bytes, keys_.data(), keys, leaves_.data(), sorted, leaves_count_, 0, bits,
                                              stream_);
@@ -199,6 +213,7 @@ class Planter {
 
   int device_;
   bool is_lost_ = false;
+  const double* host_points_;
   i64 n_;
   TreeOptions options_;
   cudaStream_t stream_ = nullptr;
