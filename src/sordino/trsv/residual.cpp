@@ -108,8 +108,9 @@ std::vector<double> backward_errors(const TriangleView<V>& L, How how, const V* 
   for (std::size_t k = 0; k < left.size.size(); k++) {
     const double off = magnitude_of<V>(left, k);
     double& error = errors[k % std::size_t(columns)];
+    const double size = left.size[k];  // infinite: nothing is known of the quotient
     if (off != 0)
-      error = std::max(error, off <= left.size[k] * std::numeric_limits<double>::max() ? off / left.size[k] : INFINITY);
+      error = std::max(error, size < INFINITY && off <= size * std::numeric_limits<double>::max() ? off / size : INFINITY);
     if (!is_finite(x[k])) error = INFINITY;
   }
   return errors;
