@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ._columns import rows_and_kind
 from ._factors import Factors
-from ._lu import FactorizedLU, factorized_lu
+from ._lu import FactorizedLU, factorized_lu, matrix_of
 from ._lu_triangles import Renewal
 from ._native import core, translated
 
@@ -101,6 +101,11 @@ def _set_up(factor: Callable[[Any], Factors], A: Any, options: dict[str, Any]) -
     factors = factor(A)
     seconds = time.perf_counter() - start
     F = factorized_lu(factors, **options)
-    F.factor_again = lambda new: Renewal(factor(new), None)
+
+    def again(new: Any) -> Renewal:
+        made = factor(new)
+        return Renewal(made, None if F.matrix is None else matrix_of(made, new))  # verified before: so still
+
+    F.factor_again = again
     F.seconds = {"factoring": seconds, **F.seconds}
     return F

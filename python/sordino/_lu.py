@@ -60,7 +60,7 @@ def factorized_lu(factors: Any, A: Any = None, **options: Any) -> FactorizedLU:
     >>> x = F.solve(b)                                   # doctest: +SKIP
     """
     factors = as_factors(factors)
-    return FactorizedLU(factors, None if A is None else _matrix_of(factors, A), options)
+    return FactorizedLU(factors, None if A is None else matrix_of(factors, A), options)
 
 
 class FactorizedLU:
@@ -268,7 +268,7 @@ class FactorizedLU:
             raise BadArgument(f"the new factors have {factors.n:,} rows, and the old ones {self.shape[0]:,}")
         if A is None and self.matrix is not None:
             raise BadArgument("solves are verified with the matrix: give that of the new factors, too, as A")
-        return Renewal(factors, None if A is None else _matrix_of(factors, A))
+        return Renewal(factors, None if A is None else matrix_of(factors, A))
 
     def backward_error(self, B: Any, X: Any, trans: str = "N") -> float:
         """The componentwise backward error of X: the largest of ``|B - A X| / (|A| |X| + |B|)``, entry by entry.
@@ -340,7 +340,7 @@ class FactorizedLU:
         )
 
 
-def _matrix_of(factors: Factors, A: Any) -> Any:
+def matrix_of(factors: Factors, A: Any) -> Any:
     """The matrix of factors by its rows, in memory of its own."""
     matrix = as_csr(host_copy(A, "the matrix"), own=True).matrix()
     if matrix.shape[0] != factors.n:

@@ -106,17 +106,19 @@ class Triangles:
 
     def _take(self, values: dict[str, Any]) -> None:
         """Values that are checked, but for pivots."""
-        kept = self.lower.columns.values
-        _named("L", lambda: self.lower.take(values["L"]))
-        if self.upper is None:
-            return
-        upper = self.upper
+        kept = {name: t.columns.values for name, t in self.parts.items()}
+        begun: list[str] = []
         try:
-            _named("U", lambda: upper.take(values["U"]))
+            for name, triangle in self.parts.items():
+                begun.append(name)
+                _named(name, partial(triangle.take, values[name]))
         except PeerFailed:
             raise
-        except SordinoError:
-            self.lower.take(kept)
+        except BaseException as wrong:  # Ctrl-C, too: both triangles are of one matrix
+            if isinstance(wrong, SordinoError):
+                begun.pop()  # who refuses has its old values
+            for name in begun:
+                self.parts[name].take(kept[name])
             raise
 
 

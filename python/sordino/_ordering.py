@@ -67,10 +67,12 @@ def nested_dissection(matrix: Any) -> np.ndarray:
 
 
 def row_scale(matrix: Any) -> np.ndarray | None:
-    """Powers of two that bring each row's largest entry near 1; None where all are 1."""
+    """Powers of two, of the matrix' type, that bring each row's largest entry near 1; None where all are 1."""
     largest = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[:-1])  # no row is empty
     with np.errstate(divide="ignore"):
         power = -np.round(np.log2(np.where(largest > 0, largest, 1)))
+    most = -np.finfo(matrix.dtype).minexp
+    power = np.clip(power, -most, most)
     logger.debug("rows are scaled by powers of two from 2^%d to 2^%d", power.min(), power.max())
     return np.ldexp(1.0, power.astype(int)) if power.any() else None
 

@@ -80,16 +80,15 @@ class Residuals:
         with A; where steps are allowed one with |A|, and for each step both, and a solve. One step is enough nearly
         always (Skeel, Mathematics of Computation 35, 1980).
         """
-        norms = self._library.norms(b)
         left = self.left(b, x, trans)
-        found = Quality([_relative(self._library.norms(left), norms)], [])
+        found = Quality([self.relative(left, b)], [])
         if not steps:
             return x, found
         found.errors.append(self.backward_error(left, b, x, trans))
         while found.steps < steps and (found.residuals[-1] > rtol or found.errors[-1] > exact):
             better = x + solve(left)
             left = self.left(b, better, trans)
-            residual = _relative(self._library.norms(left), norms)
+            residual = self.relative(left, b)
             error = self.backward_error(left, b, better, trans)
             verifies = found.residuals[-1] > rtol and residual < found.residuals[-1]
             if not (verifies or error < found.errors[-1]):
@@ -98,6 +97,25 @@ class Residuals:
             found.residuals.append(residual)
             found.errors.append(error)
         return x, found
+
+    def relative(self, left: Any, b: Any) -> float:
+        """The largest of the columns' ``||left||_2 / ||b||_2``, whatever their sizes; infinite of NaN."""
+        b = self._library.widened(b, np.result_type(self._matrix.dtype, self._dtype, np.float64))
+        worst = 0.0
+        with np.errstate(all="ignore"):
+            for k, pair in enumerate(zip(self._library.norms(left), self._library.norms(b), strict=True)):
+                off, norm = pair if all(map(_is_of_usual_size, pair)) else self._scaled(left[:, k], b[:, k])
+                share = 0.0 if off == 0 else float(off / norm) if norm else np.inf
+                worst = max(worst, share if share == share else np.inf)
+        return worst
+
+    def _scaled(self, left: Any, b: Any) -> tuple[float, float]:
+        """The norms of two columns over the largest entry of b, if that is not 0: no square overflows or vanishes."""
+        largest = float(self._library.space.abs(b).max())
+        if not largest:
+            return float(self._library.space.abs(left).max()), 0.0
+        off, norm = (float(self._library.norms((v / largest)[:, None])[0]) for v in (left, b))
+        return off, norm
 
     def backward_error(self, left: Any, b: Any, x: Any, trans: str) -> float:
         """The largest of ``|left| / (|A| |x| + |b|)``, entry by entry, where left is b - A x; infinite of NaN."""
@@ -109,7 +127,8 @@ class Residuals:
         wide = self._library.widened(x, np.result_type(self._matrix.dtype, self._dtype, np.float64))
         with np.errstate(all="ignore"):
             off = space.abs(left)
-            share = off / (self._sizes[transposed] @ space.abs(wide) + space.abs(b))
+            size = self._sizes[transposed] @ space.abs(wide) + space.abs(b)
+            share = off / size * (size / size)  # NaN where the size is 0, or overflows
             worst = float(space.where(off == 0, off, share).max())
         return worst if worst == worst else np.inf
 
@@ -136,10 +155,6 @@ class Residuals:
         return self._turned
 
 
-def _relative(left: np.ndarray, norms: np.ndarray) -> float:
-    """The largest of the columns' residuals, relative to their right-hand sides."""
-    worst = 0.0
-    for off, norm in zip(left, norms, strict=True):
-        relative = 0.0 if off == 0 else off / norm if norm else np.inf
-        worst = max(worst, float(relative) if off == off else np.inf)
-    return worst
+def _is_of_usual_size(norm: float) -> bool:
+    """Whether its square, and those of what matters beside it, are no other numbers than they should be."""
+    return 1e-140 < norm < 1e140

@@ -274,7 +274,7 @@ class FactorizedTriangle:
         """The componentwise backward error of X: the largest of ``|B - L X| / (|L| |X| + |B|)``, entry by entry.
 
         That is the smallest relative change of the entries of L and B with which X is exact. Substitution leaves some
-        1e-16 in float64. Shapes as in :meth:`solve`; cost: two passes over the triangle by one thread.
+        1e-16 in float64. Shapes as in :meth:`solve`; cost: a pass over the triangle by one thread.
         """
         check_trans(trans)
         n = self.shape[0]

@@ -57,7 +57,8 @@ def solved_there(
 
 def _residuals(F: FactorizedTriangle, library: Library) -> Residuals:
     """With what the triangle means, in memory of a library; copied there with the first step of refinement."""
-    if library.name not in F.residuals:
+    known = F.residuals  # an update takes another one
+    if library.name not in known:
         matrix = with_unit_diagonal(F.columns.matrix(), F.unit_diagonal)
-        F.residuals[library.name] = Residuals(matrix.tocsr(), library, F.dtype)
-    return F.residuals[library.name]
+        known[library.name] = Residuals(matrix.tocsr(), library, F.dtype)
+    return known[library.name]

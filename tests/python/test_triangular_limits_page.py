@@ -15,6 +15,7 @@ SINCE, FIRST, BESIDE = (f"2026-11-26_triangular_{name}h200x4.jsonl" for name in 
 PREDICTED, TRACES = (f"2026-11-26_triangular_{name}_h200x4.jsonl" for name in ("predictions", "traces"))
 H100, TRUST = "2026-11-25_triangular_beside_spsv_h100.jsonl", "2026-11-25_trsv_trust_2_cores.jsonl"
 GPU_TRUST, WIDE = "2026-11-25_gpu_suite_again_h100x2.jsonl", "2026-11-26_triangular_wide_h200x2.jsonl"
+TRUST_OF_FOUR = "2026-11-27_gpu_suite_h200x4.jsonl"
 #: GB/s at which an H200 was measured to read.
 READ = 4547
 NAMES = {
@@ -309,11 +310,16 @@ def test_four_gpus_are_never_slower_than_one_where_they_were_measured():
 def test_what_was_tried_for_trust():
     page = PAGE.read_text(encoding="utf-8")
     (row,) = lines(TRUST, "trsv trust")
-    (on_gpus,) = (suite["trust"] for suite in lines(GPU_TRUST, "gpu suite"))
-    for run in (row, on_gpus):
+    (on_two,) = (suite["trust"] for suite in lines(GPU_TRUST, "gpu suite"))
+    (on_four,) = (suite["trust"] for suite in lines(TRUST_OF_FOUR, "gpu suite") if "trust" in suite)
+    for run in (row, on_two, on_four):
         assert (run["hung"], run["other_bits"]) == (0, 0)
         assert f"{run['solves']:,} solves" in page
-    assert on_gpus["gpus"] == "1 or 2" and f"{on_gpus['solves']:,} solves on one and two H100" in page
+    assert (
+        on_four["gpus"] == "1, 2 or 4" and f"{on_four['solves']:,} solves on one, two and four H200" in page
+    )
+    assert on_two["gpus"] == "1 or 2" and on_two["solves"] == on_four["solves"]
+    assert "as many on one and two H100" in page and TRUST_OF_FOUR in page
 
 
 def test_why_the_program_is_as_fast_in_planes_and_what_would_close_it():

@@ -68,7 +68,7 @@ class TriangularSolver {
 
   /// How many steps of refinement solutions want, at most 3, by a trial (trsv::refinements_wanted): none where errors are of 16
   /// roundings or four times substitution's, as of most triangles, and of one that is kept by rows, where nothing is inverted.
-  /// Cost: a solve with eight columns and two passes over L; where it leaves more than 16 roundings three more passes; and
+  /// Cost: a solve with eight columns and two passes over L; where it leaves more than 16 roundings two more; and
   /// those of each step.
   int refinements_wanted(const trsv::TriangleView<V>& L, trsv::How how);
 

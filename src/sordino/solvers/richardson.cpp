@@ -29,9 +29,8 @@ void Richardson::record(const Problem& k) {
 }
 
 std::string Richardson::why_diverged() const {
-  return ": omega M^-1 A has eigenvalues further than 1 from 1, which no number of iterations mends; use a smaller omega, or "
-         "cg, "
-         "bicgstab or gmres";
+  return ": either omega M^-1 A has eigenvalues further than 1 from 1, which no number of iterations mends, or it is far from "
+         "normal, and residuals grow at first; use a smaller omega, or bicgstab or gmres";
 }
 
 }  // namespace richardson

@@ -1,63 +1,60 @@
 #include "sordino/trsv/residual.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace sordino::trsv {
 namespace {
 
-/// A number from which products are taken, one by one. What each difference loses is kept beside it (Knuth, The Art of Computer
-/// Programming 2, 4.2.2, theorem B), so that only products are rounded.
-class Left {
- public:
-  explicit Left(double begin) : sum_(begin) {}
-  void subtract(double a, double b) {
-    const double product = a * b, next = sum_ - product, taken = next - sum_;
-    lost_ += (sum_ - (next - taken)) - (product + taken);
-    sum_ = next;
+/// What is left of numbers from which products are taken, one by one, and the sum of all their sizes. What each difference
+/// loses is kept beside it (Knuth, The Art of Computer Programming 2, 4.2.2, theorem B), so that only products are rounded.
+struct Left {
+  std::vector<double> sum, lost, size;
+  double value(std::size_t k) const { return sum[k] + lost[k]; }
+};
+
+inline void subtract(double product, double& sum, double& lost) {
+  const double next = sum - product, taken = next - sum;
+  lost += (sum - (next - taken)) - (product + taken);
+  sum = next;
+}
+
+/// Of a row's numbers, one of each column.
+template <class V>
+void subtract(V a, const V* x, i64 columns, double* __restrict sum, double* __restrict lost, double* __restrict size) {
+  for (i64 c = 0; c < columns; c++) {
+    const double product = double(a) * double(x[c]);
+    subtract(product, sum[c], lost[c]);
+    size[c] += std::fabs(product);
   }
-  double value() const { return sum_ + lost_; }
-
- private:
-  double sum_, lost_ = 0;
-};
-
-/// Products of floats are exact in double.
-class LeftOfFloats {
- public:
-  explicit LeftOfFloats(float begin) : sum_(begin) {}
-  void subtract(float a, float b) { sum_ -= double(a) * double(b); }
-  double value() const { return sum_; }
-
- private:
-  double sum_;
-};
-
-class LeftOfNumbers {
- public:
-  explicit LeftOfNumbers(Number begin) : re_(begin.re), im_(begin.im) {}
-  void subtract(Number a, Number b) {
-    re_.subtract(a.re, b.re), re_.subtract(-a.im, b.im);
-    im_.subtract(a.re, b.im), im_.subtract(a.im, b.re);
+}
+/// Sums have a real and an imaginary part.
+template <>
+void subtract(Number a, const Number* x, i64 columns, double* __restrict sum, double* __restrict lost,
+              double* __restrict size) {
+  for (i64 c = 0; c < columns; c++) {
+    subtract(a.re * x[c].re, sum[2 * c], lost[2 * c]), subtract(-a.im * x[c].im, sum[2 * c], lost[2 * c]);
+    subtract(a.re * x[c].im, sum[2 * c + 1], lost[2 * c + 1]), subtract(a.im * x[c].re, sum[2 * c + 1], lost[2 * c + 1]);
+    size[c] += magnitude(a) * magnitude(x[c]);
   }
-  Number value() const { return {re_.value(), im_.value()}; }
-
- private:
-  Left re_, im_;
-};
+}
 
 template <class V>
-struct LeftOf {
-  using Type = Left;
-};
-template <>
-struct LeftOf<float> {
-  using Type = LeftOfFloats;
-};
-template <>
-struct LeftOf<Number> {
-  using Type = LeftOfNumbers;
-};
+constexpr i64 parts = std::is_same_v<V, Number> ? 2 : 1;
+
+template <class V>
+V value_of(const Left& left, std::size_t k) {
+  if constexpr (parts<V> == 2)
+    return {left.value(2 * k), left.value(2 * k + 1)};
+  else
+    return V(left.value(k));
+}
+template <class V>
+double magnitude_of(const Left& left, std::size_t k) {
+  return parts<V> == 2 ? std::hypot(left.value(2 * k), left.value(2 * k + 1)) : std::fabs(left.value(k));
+}
 
 /// Calls entry(row, column, value) for each entry of L, L^T or L^H.
 template <class V, class Entry>
@@ -75,12 +72,23 @@ void each_entry(const TriangleView<V>& L, How how, const Entry& entry) {
   }
 }
 
-/// b - L x, [n][columns]
+/// b - L x, and |b| + |L| |x|; [n][columns]
 template <class V>
-auto left_over(const TriangleView<V>& L, How how, const V* b, const V* x, i64 columns) {
-  std::vector<typename LeftOf<V>::Type> left(b, b + L.pattern.n * columns);
+Left left_over(const TriangleView<V>& L, How how, const V* b, const V* x, i64 columns) {
+  const i64 count = L.pattern.n * columns;
+  Left left{{}, std::vector<double>(std::size_t(parts<V> * count)), {}};
+  left.sum.reserve(left.lost.size()), left.size.reserve(std::size_t(count));
+  for (i64 k = 0; k < count; k++) {
+    if constexpr (parts<V> == 2)
+      left.sum.insert(left.sum.end(), {b[k].re, b[k].im});
+    else
+      left.sum.push_back(double(b[k]));
+    left.size.push_back(magnitude(b[k]));
+  }
   each_entry(L, how, [&](i64 i, i64 j, V value) {
-    for (i64 c = 0; c < columns; c++) left[std::size_t(i * columns + c)].subtract(value, x[j * columns + c]);
+    const i64 at = i * columns;
+    subtract(value, x + j * columns, columns, left.sum.data() + parts<V> * at, left.lost.data() + parts<V> * at,
+             left.size.data() + at);
   });
   return left;
 }
@@ -89,23 +97,20 @@ auto left_over(const TriangleView<V>& L, How how, const V* b, const V* x, i64 co
 
 template <class V>
 void residual(const TriangleView<V>& L, How how, const V* b, const V* x, V* r, i64 columns) {
-  const auto left = left_over(L, how, b, x, columns);
-  std::transform(left.begin(), left.end(), r, [](const auto& of) { return V(of.value()); });
+  const Left left = left_over(L, how, b, x, columns);
+  for (std::size_t k = 0; k < left.size.size(); k++) r[k] = value_of<V>(left, k);
 }
 
 template <class V>
 std::vector<double> backward_errors(const TriangleView<V>& L, How how, const V* b, const V* x, i64 columns) {
-  const auto left = left_over(L, how, b, x, columns);
-  std::vector<double> most(left.size());
-  for (std::size_t k = 0; k < most.size(); k++) most[k] = magnitude(b[k]);
-  each_entry(L, how, [&](i64 i, i64 j, V value) {
-    for (i64 c = 0; c < columns; c++) most[std::size_t(i * columns + c)] += magnitude(value) * magnitude(x[j * columns + c]);
-  });
+  const Left left = left_over(L, how, b, x, columns);
   std::vector<double> errors(std::size_t(columns), 0.0);
-  for (std::size_t k = 0; k < most.size(); k++) {
-    const double off = magnitude(left[k].value());
+  for (std::size_t k = 0; k < left.size.size(); k++) {
+    const double off = magnitude_of<V>(left, k);
     double& error = errors[k % std::size_t(columns)];
-    if (off != 0) error = std::max(error, off <= most[k] * std::numeric_limits<double>::max() ? off / most[k] : INFINITY);
+    const double size = left.size[k];  // infinite: nothing is known of the quotient
+    if (off != 0)
+      error = std::max(error, size < INFINITY && off <= size * std::numeric_limits<double>::max() ? off / size : INFINITY);
     if (!is_finite(x[k])) error = INFINITY;
   }
   return errors;

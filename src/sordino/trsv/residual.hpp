@@ -19,7 +19,7 @@ void residual(const TriangleView<V>& L, How how, const V* b, const V* x, V* r, i
 
 /// The componentwise backward error of each column: the largest of |b - L x| / (|L| |x| + |b|), row by row, which is the
 /// smallest relative change of entries of L and b with which x is exact (Oettli and Prager, 1964). Substitution leaves a few
-/// roundings. Infinite where x is not finite. [columns]
+/// roundings. Infinite where x is not finite. Cost: as residual(). [columns]
 template <class V>
 std::vector<double> backward_errors(const TriangleView<V>& L, How how, const V* b, const V* x, i64 columns = 1);
 

@@ -10,13 +10,13 @@
 #include "unit/api/hmatrix_systems.hpp"
 #include "unit/hmatrix/dense.hpp"
 
-TEST("every method for general matrices solves an H-matrix's system on 1, 2, 3 and 7 ranks, with and without Jacobi") {
+TEST("every Krylov method for general matrices solves an H-matrix's system on 1, 2, 3 and 7 ranks, with and without Jacobi") {
   NOTE(fresh::said());
   fresh::Random random(90);
   const auto b = random.normals(sphere().size());
   const auto all = dense::of(sphere());
   for (const MethodEntry& m : methods()) {
-    if (m.needs_spd) continue;
+    if (m.needs_spd || std::string(m.name) == "richardson") continue;  // which needs an M that is nearer to A
     for (const char* precond : {"none", "jacobi"})
       for (int ranks : {1, 2, 3, 7}) {
         NOTE(m.name, ", ", precond, ", ", ranks, " ranks");
@@ -56,6 +56,7 @@ TEST("block Jacobi and BiCGStab with a coarser H-matrix save iterations on any n
     CHECK(iterations("gmres", "block-jacobi", nullptr) < iterations("gmres", "jacobi", nullptr));
     CHECK(iterations("auto", "auto", &coarse) <= 10);
     CHECK(iterations("gmres", "auto", &coarse, 3) <= 20);
+    CHECK(iterations("richardson", "auto", &coarse) <= 20);
   }
 }
 
