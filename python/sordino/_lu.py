@@ -141,8 +141,8 @@ class FactorizedLU:
 
         Notes
         -----
-        Reads both triangles once, and A once for the residual and, unless `refine` is 0, once for sizes: |A| |x|, with
-        a copy of A's values. Each step reads all of that again; most matrices need none, and others one.
+        Reads both triangles once, and A once for the residual and, unless `refine` is 0, once for sizes, ``|A| |x|``,
+        with a copy of A's values. Each step reads all of that again; most matrices need none, and others one.
         """
         check_trans(trans)
         check_on_failure(on_failure)

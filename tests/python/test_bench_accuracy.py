@@ -101,7 +101,7 @@ def test_nothing_false_is_claimed_of_some_of_the_sixty(cli, tmp_path):
     rows = [json.loads(line) for line in record.read_text().splitlines()]
     assert len(rows) == 3 and not any(row["false"] for row in rows)
     parts = {part["who"]: part for part in accuracy.summed_up(rows)}
-    assert len(parts) == 60 and all(part["asked"] == 6 for part in parts.values())
+    assert len(parts) == 78 and all(part["asked"] == 6 for part in parts.values())
     for who, part in parts.items():  # saying no to everything would be true, too
         assert part["claimed"] >= (2 if who.startswith("gmres") else 3)
     assert parts["pcg2, jacobi"]["times"][1] < 1.1
@@ -142,7 +142,7 @@ def test_what_is_attained_hangs_on_replacements():
         (["--problems", "61"], "--problems is from 1 to 60"),
         (["--jobs", "0"], "--jobs are at least 1"),
         (["--what", "all"], "--what is of sweep, attainable"),
-        (["--solvers", "cocg"], "--solvers is of cg, prcg"),
+        (["--solvers", "cocg"], "--solvers is of cg, fcg, prcg"),
         (["--record", "/nowhere/a.jsonl"], "cannot be written"),
     ],
 )

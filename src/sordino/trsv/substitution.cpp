@@ -53,10 +53,8 @@ void substitute(const TriangleView<V>& L, How how, const V* b, V* x, i64 columns
   }
 }
 
-
 template void substitute(const TriangleView<float>&, How, const float*, float*, i64);
 template void substitute(const TriangleView<double>&, How, const double*, double*, i64);
 template void substitute(const TriangleView<Number>&, How, const Number*, Number*, i64);
-
 
 }  // namespace sordino::trsv
