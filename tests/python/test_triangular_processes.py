@@ -26,7 +26,7 @@ for kind in (float, np.float32, complex):
             assert np.array_equal(x, y), (kind, columns, trans, np.abs(x - y).max())
     F.update((2 * L).astype(kind)), G.update((2 * L).astype(kind))
     assert np.array_equal(F.solve(B), G.solve(B))
-print("same", F.statistics["ranks"])
+print(f"same {F.statistics['ranks']}\\n", end="", flush=True)  # in one piece: others print beside it
 """
 
 
