@@ -90,6 +90,8 @@ MEANT = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
+#: A line and its end are two writes where PYTHONUNBUFFERED is set, and another process may write between them.
+IN_ONE_PIECE = {"PYTHONUNBUFFERED": ""}
 
 
 def launcher():
@@ -109,7 +111,7 @@ def mpirun_python(tmp_path):
     def run(processes, *argv):
         return subprocess.run(
             [launcher(), "-n", str(processes), sys.executable, *map(str, argv)],
-            capture_output=True, text=True, timeout=120, cwd=tmp_path, env={**os.environ, **MEANT},
+            capture_output=True, text=True, timeout=120, cwd=tmp_path, env={**os.environ, **MEANT, **IN_ONE_PIECE},
         )  # fmt: skip
 
     return run
