@@ -42,9 +42,6 @@ void check_hierarchy(const System& s, const Options& o) {
 }
 
 Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, bool device) {
-  if (device && is_incomplete(c.preconditioner))
-    throw Error(Errc::unsupported, "precond " + c.preconditioner +
-                                       " has no kernel for GPUs: use block-ilu with the grid or a tile, or engine host");
   if (c.preconditioner != "block-ilu") return {};
   if (s.cells) return choose_tiling(choose_boxes(s.A.n, o.grid, o.boxes, ranks), s.cells, o.tile, device);
   return choose_tiling(s.A.n, o.grid, o.tile, ranks, device);

@@ -9,7 +9,7 @@ namespace sordino {
 void check_grid(const System& system, const Options& options, const Choice& choice);
 
 /// Sets the tiling of block-ilu, the layers and levels of mg, or the levels of amg or a hierarchy. Throws as choose_tiling(),
-/// GridLevels() and AlgebraicLevels(), and unsupported for ic0 and ilu0 on GPUs, which have no kernel of them.
+/// GridLevels() and AlgebraicLevels().
 void settle_grid(Choice& choice, const System& system, const Options& options, int ranks, bool device);
 
 }  // namespace sordino

@@ -381,7 +381,7 @@ void require_pivots(i64 row, const Choice& c) {
 
 i64 Part::operator_bytes() const {
   return (entries ? entries->bytes() : 0) + (inverse ? inverse->bytes() : 0) + (hmatrix ? hmatrix->bytes() : 0) +
-         (coarse ? coarse->bytes() : 0) + (multigrid ? multigrid->bytes() : 0);
+         (coarse ? coarse->bytes() : 0) + (multigrid ? multigrid->bytes() : 0) + (incomplete ? incomplete->bytes() : 0);
 }
 
 void Part::update_values(Rank& rank, const CsrView& updated, const ScaledMatrix* scaled, double bound) {

@@ -20,6 +20,16 @@ Within within(const CsrView& A, i64 row, i64 first_row, i64 end_row) {
 /// Columns behind a row's own belong to U, which IC(0) has none of.
 i64 end_column(i64 row, i64 end_row, Incomplete kind) { return kind == Incomplete::ic0 ? row + 1 : end_row; }
 
+/// `visit(row of the block, entry of A)` for each entry of the block of these rows that the factors have.
+template <class Visit>
+void each_entry(const CsrView& A, i64 first_row, i32 rows, Incomplete kind, const Visit& visit) {
+  for (i32 i = 0; i < rows; i++) {
+    const i64 row = first_row + i;
+    const Within w = within(A, row, first_row, end_column(row, first_row + rows, kind));
+    for (i64 e = w.begin; e < w.end; e++) visit(i, e);
+  }
+}
+
 /// z = M^-1 r of all rows of the rank, which are one row of the command's space.
 struct Substitution {
   static constexpr const char* name = "Incomplete factor";
@@ -73,58 +83,59 @@ struct Substitution {
 
 }  // namespace
 
-template <class Visit>
-void IncompleteOperator::each_entry(const CsrView& A, const Visit& visit) const {
-  for (i32 i = 0; i < rows_; i++) {
-    const i64 row = first_row_ + i;
-    const Within w = within(A, row, first_row_, end_column(row, first_row_ + rows_, kind_));
-    for (i64 e = w.begin; e < w.end; e++) visit(i, e);
-  }
+IncompleteOperator::Block::Block(const CsrView& A, i64 first_row, i32 rows, Incomplete kind)
+    : begin(std::size_t(rows) + 1, 0), diagonal(std::size_t(rows), 0) {
+  each_entry(A, first_row, rows, kind, [&](i32 i, i64 e) {
+    begin[std::size_t(i) + 1]++;
+    columns.push_back(i32(A.indices[e] - first_row));
+    diagonal[std::size_t(i)] += columns.back() < i;
+  });
+  for (std::size_t i = 0; i < std::size_t(rows); i++) begin[i + 1] += begin[i];
+}
+
+/// With values, and reciprocals of pivots.
+i64 IncompleteOperator::Block::bytes() const {
+  return i64(columns.size() * (sizeof(double) + sizeof(i32)) + diagonal.size() * (sizeof(i32) + sizeof(double)) +
+             begin.size() * sizeof(i64));
 }
 
 IncompleteOperator::IncompleteOperator(Rank& rank, const CsrView& A, int space, Incomplete kind)
     : space_(space),
       one_row_(rank.add_space(equal_parts(1, rank.id(), rank.size()))),
       first_row_(rank.space(space).first_row),
-      rows_(rank.space(space).rows),
       kind_(kind),
-      begin_(std::size_t(rows_) + 1, 0),
-      diagonal_(std::size_t(rows_), 0),
-      inverse_pivots_(std::size_t(rows_), 1.0) {
-  each_entry(A, [&](i32 i, i64 e) {
-    begin_[std::size_t(i) + 1]++;
-    columns_.push_back(i32(A.indices[e] - first_row_));
-    diagonal_[std::size_t(i)] += columns_.back() < i;
-  });
-  for (std::size_t i = 0; i < std::size_t(rows_); i++) begin_[i + 1] += begin_[i];
-  values_.resize(columns_.size());
+      block_(A, first_row_, rank.space(space).rows, kind),
+      values_(block_.columns.size()),
+      inverse_pivots_(block_.diagonal.size(), 1.0) {
+  if (rank.engine().is_device()) device_ = std::make_unique<IncompleteDevice>(rank, block_.pattern(), kind, one_row_);
 }
 
 i64 IncompleteOperator::factorize(Rank& rank, const CsrView& A) {
   if (!rank.engine().arithmetic()) return -1;
+  const IncompletePattern p = block_.pattern();
   auto value = values_.begin();
-  each_entry(A, [&](i32, i64 e) { *value++ = A.values[e]; });
-  const SparseRows block{.n = rows_, .begin = begin_.data(), .columns = columns_.data()};
+  each_entry(A, first_row_, p.rows, kind_, [&](i32, i64 e) { *value++ = A.values[e]; });
+  const SparseRows block{.n = p.rows, .begin = p.begin, .columns = p.columns};
   const Breakdown broken = kind_ == Incomplete::ic0 ? try_ic0(block, values_.data()) : try_ilu0(block, values_.data());
   if (broken.row >= 0) return first_row_ + broken.row;
-  for (std::size_t i = 0; i < std::size_t(rows_); i++) inverse_pivots_[i] = 1 / values_[std::size_t(begin_[i] + diagonal_[i])];
+  for (i32 i = 0; i < p.rows; i++) inverse_pivots_[std::size_t(i)] = 1 / values_[std::size_t(p.begin[i] + p.diagonal[i])];
+  if (device_) device_->fill(rank, values_.data(), inverse_pivots_.data());
   return -1;
 }
 
 void IncompleteOperator::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const {
-  rank.run_over(one_row_, Substitution{kind_, rows_, begin_.data(), columns_.data(), diagonal_.data(), values_.data(),
-                                       inverse_pivots_.data(), r, z});
+  const IncompletePattern p = block_.pattern();
+  if (device_)
+    rank.device(device_->task(r, z));
+  else
+    rank.run_over(one_row_,
+                  Substitution{kind_, p.rows, p.begin, p.columns, p.diagonal, values_.data(), inverse_pivots_.data(), r, z});
   record_dots(rank, epilogue);
 }
 
-i64 IncompleteOperator::bytes_of(const CsrView& A, i64 first_row, i32 rows, Incomplete kind) {
-  i64 entries = 0;
-  for (i64 row = first_row; row < first_row + rows; row++) {
-    const Within w = within(A, row, first_row, end_column(row, first_row + rows, kind));
-    entries += w.end - w.begin;
-  }
-  return entries * i64(sizeof(double) + sizeof(i32)) + i64(rows) * i64(sizeof(i64) + sizeof(i32) + sizeof(double)) +
-         i64(sizeof(i64));
+i64 IncompleteOperator::bytes_of(const CsrView& A, i64 first_row, i32 rows, Incomplete kind, bool device) {
+  const Block block(A, first_row, rows, kind);
+  return device ? IncompleteDevice::bytes_of(block.pattern(), kind) : block.bytes();
 }
 
 }  // namespace sordino::trsv

@@ -6,17 +6,6 @@
 namespace sordino::trsv {
 namespace {
 
-/// Sets order and level_begin.
-void sort_by_level(const std::vector<i32>& level, LevelRows& r) {
-  const i32 levels = *std::max_element(level.begin(), level.end()) + 1;
-  r.level_begin.assign(std::size_t(levels) + 1, 0);
-  for (i32 l : level) r.level_begin[std::size_t(l) + 1]++;
-  std::partial_sum(r.level_begin.begin(), r.level_begin.end(), r.level_begin.begin());
-  std::vector<i32> next(r.level_begin.begin(), r.level_begin.end() - 1);
-  r.order.resize(level.size());
-  for (std::size_t i = 0; i < level.size(); i++) r.order[std::size_t(next[std::size_t(level[i])]++)] = i32(i);
-}
-
 /// Sets begin and columns: `each(visit)` calls visit(row, column, k) with columns in increasing order.
 template <class Each>
 void list_columns(LevelRows& r, const Each& each) {
@@ -29,6 +18,16 @@ void list_columns(LevelRows& r, const Each& each) {
 }
 
 }  // namespace
+
+void sort_by_level(const std::vector<i32>& level, LevelRows& r) {
+  const i32 levels = *std::max_element(level.begin(), level.end()) + 1;
+  r.level_begin.assign(std::size_t(levels) + 1, 0);
+  for (i32 l : level) r.level_begin[std::size_t(l) + 1]++;
+  std::partial_sum(r.level_begin.begin(), r.level_begin.end(), r.level_begin.begin());
+  std::vector<i32> next(r.level_begin.begin(), r.level_begin.end() - 1);
+  r.order.resize(level.size());
+  for (std::size_t i = 0; i < level.size(); i++) r.order[std::size_t(next[std::size_t(level[i])]++)] = i32(i);
+}
 
 std::vector<i32> places_of(const LevelRows& rows) {
   std::vector<i32> place(rows.order.size());

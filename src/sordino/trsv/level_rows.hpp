@@ -33,6 +33,9 @@ inline constexpr i32 long_row = 64, sums_of_long_row = 32;
 /// The place of each row of the triangle. [n]
 std::vector<i32> places_of(const LevelRows& rows);
 
+/// Sets order and level_begin: rows by their levels, and in a level by their index. At least one row.
+void sort_by_level(const std::vector<i32>& level, LevelRows& rows);
+
 /// L's rows. Entries of the pattern on the diagonal are passed over. Cost: linear in the entries, by one thread.
 LevelRows find_level_rows(const LowerPattern& pattern);
 /// Those of L^T, from L's.

@@ -70,7 +70,8 @@ OwnedGraph launches_of(const DeviceTask& task, const DeviceView& view) {
 
 }  // namespace
 
-DeviceTasks::DeviceTasks(RankState& memory, const Plan& plan, int period) : memory_(memory), plan_(plan) {
+DeviceTasks::DeviceTasks(RankState& memory, const Plan& plan, int period, int ranks)
+    : memory_(memory), plan_(plan), ranks_(ranks) {
   if (!plan_.device_tasks) return;
   prepare_gate();
   cudaStream_t aside = nullptr;
@@ -83,7 +84,7 @@ DeviceTasks::DeviceTasks(RankState& memory, const Plan& plan, int period) : memo
 }
 
 void DeviceTasks::capture(const Launch& launch, int turn, GateArgs gate, cudaStream_t stream) const {
-  const OwnedGraph launches = launches_of(*launch.task, view_of(launch, turn));
+  const OwnedGraph launches = launches_of(*launch.task, view_of(launch, turn, gate.iteration));
   cudaGraph_t graph = look_at_capture(stream).graph;
   call("cudaGraphConditionalHandleCreate", cudaGraphConditionalHandleCreate(&gate.go, graph, 0, cudaGraphCondAssignDefault));
   launch_gate(gate, stream);
@@ -102,10 +103,12 @@ void DeviceTasks::capture(const Launch& launch, int turn, GateArgs gate, cudaStr
        cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1, cudaStreamSetCaptureDependencies));
 }
 
-DeviceView DeviceTasks::view_of(const Launch& launch, int turn) const {
-  return {*launch.task, aside_.get(),
-          [this, turn](int v) { return memory_.vectors[std::size_t(plan_.physical_vector(turn, v))].rows; },
-          [this, turn](int s) { return &memory_.control->scalars[plan_.scalar_map(turn)[std::size_t(s)]]; }};
+TaskView DeviceTasks::view_of(const Launch& launch, int turn, i32 iteration) const {
+  const DeviceView view(
+      *launch.task, aside_.get(),
+      [this, turn](int v) { return memory_.vectors[std::size_t(plan_.physical_vector(turn, v))].rows; },
+      [this, turn](int s) { return &memory_.control->scalars[plan_.scalar_map(turn)[std::size_t(s)]]; });
+  return {view, {&memory_.control->control, memory_.pulse, ranks_, launch.command, iteration}};
 }
 
 DeviceTasks::Graph DeviceTasks::graph_of(const Launch& launch, int turn) const {

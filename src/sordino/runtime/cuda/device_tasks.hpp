@@ -7,6 +7,7 @@
 
 #include "sordino/runtime/cuda/gate.hpp"
 #include "sordino/runtime/cuda/plan.hpp"
+#include "sordino/runtime/cuda/task_waits.hpp"
 
 namespace sordino::cuda {
 
@@ -14,7 +15,7 @@ class DeviceTasks {
  public:
   /// Captures, instantiates and uploads the graphs of all tasks, for every turn of the rotation: so their kernels are loaded
   /// before any rank begins.
-  DeviceTasks(RankState& memory, const Plan& plan, int period);
+  DeviceTasks(RankState& memory, const Plan& plan, int period, int ranks);
 
   /// Adds a gate and the task behind it to the graph that `stream` is being captured to. Throws what the task throws.
   void capture(const Launch& launch, int turn, GateArgs gate, cudaStream_t stream) const;
@@ -28,11 +29,12 @@ class DeviceTasks {
   };
   using Graph = std::unique_ptr<CUgraphExec_st, Destroy>;
 
-  DeviceView view_of(const Launch& launch, int turn) const;
+  TaskView view_of(const Launch& launch, int turn, i32 iteration) const;
   Graph graph_of(const Launch& launch, int turn) const;
 
   RankState& memory_;
   const Plan& plan_;
+  const int ranks_;
   std::unique_ptr<CUstream_st, Destroy> aside_;  // what bodies are captured from; nothing runs there
   std::map<std::pair<int, int>, Graph> graphs_;  // by command and turn
 };

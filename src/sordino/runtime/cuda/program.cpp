@@ -22,7 +22,7 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
       rec_(recording),
       tally_(rank, recording, vector_map, scalar_map),
       plan_(state_, rank, recording, vector_map, scalar_map),
-      tasks_(mine_, plan_, recording.period),
+      tasks_(mine_, plan_, recording.period, rank.size()),
       streams_(mine_, rank, recording, state_.shared || plan_.on_host),
       copies_(rank, mine_, recording, vector_map),
       scalars_(i32(rank.scalar_values.size())) {

@@ -4,24 +4,9 @@
 #include "sordino/trsv/cuda/rank_tables.hpp"
 #include "sordino/trsv/level_factor.hpp"
 #include "sordino/trsv/level_plan.hpp"
+#include "sordino/trsv/level_slices.hpp"
 
 namespace sordino::trsv {
-
-/// Own rows first_row, ..., one a lane: entry e of lane l is entries + e * rows + l. Or one row of more than `long_row`
-/// entries, which the lanes share: entry e of the row is entries + e, that of lane e % 32.
-struct alignas(16) LevelSlice {
-  i64 entries = 0;
-  i32 first_row = 0;
-  u32 rows : 6 = 0;    // 0: one long row
-  u32 width : 26 = 0;  // entries that a lane has at most; there are places for as many of each
-};
-
-struct alignas(16) LevelRow {
-  i32 row = 0;      // of the triangle
-  i32 place = 0;    // of its x
-  i32 count = 0;    // entries off the diagonal
-  u32 readers = 0;  // other ranks that need its x
-};
 
 /// Each byte of a place of x that waits for its number: its words are then NaNs that no arithmetic makes (level_memory.cuh).
 inline constexpr int no_number = 0xff;
@@ -64,21 +49,13 @@ class LevelPart {
   void fill(const LevelFactor<V>& factor);
 
   LevelTables<V> tables() const;
-  i32 slices() const { return i32(slices_.size()); }
+  i32 slices() const { return i32(packed_.slices().size()); }
   i64 value_bytes() const { return values_on_gpu_.bytes() + pivots_on_gpu_.bytes(); }
   i64 table_bytes() const { return slices_on_gpu_.bytes() + rows_on_gpu_.bytes() + columns_on_gpu_.bytes(); }
 
  private:
-  void add(const LevelRows& rows, i32 place, u32 readers);
-  void close_slice();
-  /// `visit(slot, place, entry of the place)`
-  template <class Visit>
-  void each_slot(const Visit& visit) const;
-
   Direction direction_;
-  std::vector<LevelSlice> slices_;
-  std::vector<LevelRow> rows_;
-  i64 in_slice_ = 0, slots_ = 0;  // entries of the last slice; places of all
+  LevelSlices packed_;
   OnGpu<LevelSlice> slices_on_gpu_;
   OnGpu<LevelRow> rows_on_gpu_;
   OnGpu<i32> columns_on_gpu_;
