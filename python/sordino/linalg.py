@@ -66,8 +66,8 @@ def cg(
         is, and an operator or function is called as an operator A is.
         Also ``"jacobi"``, the inverse diagonal of A, ``"sqrt-jacobi"``, which scales A by its root on both sides,
         ``"chebyshev"``, a polynomial in A, ``"block-ilu"``, incomplete factors of what each rank has of a matrix
-        with few diagonals, ``"ic0"`` and ``"ilu0"``, those of any matrix, not on GPUs, and ``"amg"``, a cycle of
-        multigrid by aggregates of rows; ``"mg"``, which needs the grid, is for :class:`sordino.Solver`.
+        with few diagonals, ``"ic0"`` and ``"ilu0"``, those of any matrix, and ``"amg"``, a cycle of multigrid
+        by aggregates of rows; ``"mg"``, which needs the grid, is for :class:`sordino.Solver`.
     callback : function of xk, optional
         Called after each iteration, on a thread of rank 0, with a copy of x, shape (n,), float64 or complex128;
         what it returns is ignored.

@@ -6,7 +6,6 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "sordino/api/grid_choice.hpp"
 #include "sordino/base/error.hpp"
 
 using namespace problems;
@@ -185,13 +184,33 @@ TEST("ic0, ilu0: what does not fit is refused with what to do") {
   Options steady = with("ic0", "cg", "host", 2);
   steady.deterministic = "on";
   CHECK_THROWS(Solver(S.view(), steady), Error, "precond ic0 depends on it");
-  Choice choice;
-  choice.preconditioner = "ilu0";
-  CHECK_THROWS(settle_grid(choice, System(), Options(), 1, true), Error, "precond ilu0 has no kernel for GPUs");
-  settle_grid(choice, System(), Options(), 1, false);
-  CHECK(choice.tiling.cells == nullptr);
   CsrMatrix negative = S;
   entry_of(negative, 30, 30) = -2;
   CHECK_THROWS(Solver(negative.view(), with("ic0", "cg", "host", 3)), Error, "ic0: the pivot of row 30 is not positive");
   CHECK_THROWS(Solver(negative.view(), with("ic0", "auto", "host", 3)), Error, "ic0: the pivot of row 30 is not positive");
+}
+
+TEST("ic0, ilu0: what factors are foretold to hold is what they hold, on a host; on a GPU both triangles are stored") {
+  fresh::Random random(716);
+  CsrMatrix S = scattered(random, 300, true);
+  const double entries = double(S.indices.size()), n = double(S.n);
+  for (auto [precond, method] : {std::pair{"ic0", "cg"}, {"ilu0", "bicgstab"}})
+    for (int ranks : {1, 3}) {
+      NOTE(precond, ", ", ranks, " ranks");
+      auto foretold = [&](const char* with_precond, bool device) {
+        Options o = with(with_precond, method, "host", ranks);
+        o.storage = "csr";
+        System system;
+        system.A = S.view();
+        return estimate_memory(system, o, ranks, device);
+      };
+      Options o = with(precond, method, "host", ranks);
+      o.storage = "csr";
+      const std::vector<i64> held = Solver(S.view(), o).memory(), told = foretold(precond, false);
+      for (std::size_t r = 0; r < held.size(); r++) CHECK(std::abs(double(held[r] - told[r])) <= 0.1 * double(told[r]));
+      if (ranks > 1) continue;
+      const double on_gpu = double(foretold(precond, true)[0] - foretold("none", true)[0]);
+      CHECK(on_gpu >= 12 * (entries - n) + 48 * n);
+      CHECK(on_gpu <= 24 * (entries - n) + 200 * n);
+    }
 }

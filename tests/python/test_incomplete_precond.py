@@ -116,8 +116,13 @@ def test_complex_matrices_and_rows_without_a_pivot_are_refused():
 def test_memory_counts_the_factors():
     A = sordino.poisson(16, 16, 16)
     options = {"solver": "cg", "engine": "host", "ranks": 1}
-    held = [sordino.estimate_memory(A, precond=p, **options)["bytes_per_rank"][0] for p in ("ic0", "none")]
-    assert held[0] - held[1] >= 12 * (A.nnz + A.shape[0]) // 2
+    told = [sordino.estimate_memory(A, precond=p, **options)["bytes_per_rank"][0] for p in ("ic0", "none")]
+    assert told[0] - told[1] >= 12 * (A.nnz + A.shape[0]) // 2
+    with sordino.Solver(A, precond="ic0", **options) as solver:
+        np.testing.assert_allclose(solver.memory()["bytes_per_rank"], told[0], rtol=0.1)
+    options["engine"] = "cuda"  # whether there is one or not
+    told = [sordino.estimate_memory(A, precond=p, **options)["bytes_per_rank"][0] for p in ("ic0", "none")]
+    assert told[0] - told[1] >= 12 * (A.nnz - A.shape[0]) + 64 * A.shape[0]
 
 
 def test_the_command_line_takes_them(cli, tmp_path):

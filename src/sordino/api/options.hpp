@@ -110,7 +110,7 @@ void Options::fields(V&& v) {
     "positive diagonal instead, which iterations then need not read; chebyshev, for symmetric positive definite matrices, is a "
     "polynomial that adds products but no sums; block-ilu, for matrices of grids, is an incomplete factorization of tiles; "
     "ic0, for symmetric positive definite matrices, and ilu0, for bicgstab and gmres, are those of each rank's rows, for any "
-    "pattern, on engines host and model; mg, for symmetric positive definite matrices of grids, is a cycle of multigrid; amg, "
+    "pattern; mg, for symmetric positive definite matrices of grids, is a cycle of multigrid; amg, "
     "for those of any pattern, is one whose levels add up rows by how strongly they are coupled; block-jacobi, for H-matrices, "
     "inverts the dense blocks on the diagonal",
     precond_choices);

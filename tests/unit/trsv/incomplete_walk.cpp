@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <thread>
@@ -63,7 +64,7 @@ class HostWarp {
   void begin_wait() {}
   bool go_on(u32) {
     std::this_thread::yield();
-    return !abort_.load(std::memory_order_relaxed);
+    return !abort_.load(std::memory_order_relaxed) && std::chrono::steady_clock::now() < patience_ends_;
   }
 
  private:
@@ -78,6 +79,8 @@ class HostWarp {
   std::atomic<bool>& abort_;
   fresh::Random random_;
   double chance_;
+  // A test that waits in vain is to fail.
+  std::chrono::steady_clock::time_point patience_ends_ = std::chrono::steady_clock::now() + std::chrono::seconds(30);
 };
 
 /// A way's tables in memory of the host.
@@ -246,4 +249,32 @@ TEST("tables of an incomplete factor's ways: every entry once, and rows behind t
       CHECK(slots >= off_diagonal);
       CHECK(bytes == IncompleteDevice::bytes_of(f.pattern(), kind) - 16);
     }
+}
+
+TEST("what a GPU would be given of incomplete factors is booked: memory, bytes moved, operations") {
+  fresh::Random random(96);
+  const CsrMatrix A = incomplete_cases::grid(random, 5, 4, 6, 1);
+  const double n = double(A.n), below = (double(A.indices.size()) - n) / 2;
+  host::Options options;
+  options.ranks = 1;
+  for (Incomplete kind : {Incomplete::ic0, Incomplete::ilu0}) {
+    const incomplete_cases::Factors f(A, kind);
+    host::HostEngine engine(options);
+    engine.run([&](Rank& rank) {
+      const i64 before = engine.bytes_held(0);
+      {
+        const int one_row = rank.add_space(equal_parts(1, 0, 1));
+        IncompleteDevice device(rank, f.pattern(), kind, one_row);
+        device.fill(rank, f.values.data(), f.inverse_pivots.data());
+        CHECK(engine.bytes_held(0) - before == IncompleteDevice::bytes_of(f.pattern(), kind));
+        const Vec x = rank.vector("x", rank.add_space(incomplete_cases::rows_of(A.n, rank, 1)));
+        const DeviceTask task = device.task(x, x);
+        CHECK(task.bytes == 24 * below + (kind == Incomplete::ic0 ? 112 : 104) * n);
+        CHECK(task.flops == 4 * below + (kind == Incomplete::ic0 ? 2 : 1) * n);
+        Recorded in_place = rank.record([&] { rank.device(task); });
+        CHECK_THROWS(rank.replay(in_place), Error, "a device task without on_host runs on GPUs only");
+      }
+      CHECK(engine.bytes_held(0) - before <= i64(8 * (n + 1)));  // the vectors
+    });
+  }
 }
