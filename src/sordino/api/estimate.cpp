@@ -161,8 +161,8 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
     if (choice.preconditioner == "block-ilu")
       bytes.back() += BlockIlu::bytes_of(system.A, p.first_row(r), p.rows(r), choice.tiling, choice.method->needs_spd, device);
     if (is_incomplete(choice.preconditioner))
-      bytes.back() += trsv::IncompleteOperator::bytes_of(system.A, p.first_row(r), p.rows(r),
-                                                         incomplete(choice.preconditioner), device);
+      bytes.back() +=
+          trsv::IncompleteOperator::bytes_of(system.A, p.first_row(r), p.rows(r), incomplete(choice.preconditioner), device);
   }
   return bytes;
 }

@@ -6,6 +6,7 @@
 
 namespace sordino::cuda {
 
+/// A wait is lost where the loop ends meanwhile, too: a task that waits belongs in the queue that tests.
 struct TaskWaits {
   Control* control = nullptr;
   const Pulse* engine = nullptr;  // of all ranks

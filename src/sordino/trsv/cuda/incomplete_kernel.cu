@@ -59,7 +59,7 @@ class DeviceWarp {
   u64 memory_ = 1;
 };
 
-/// What is lost, go_on() has told the others, and the host: what comes after it is void.
+/// Where a wait is lost, go_on() has told the others, and the host: what comes after it is void.
 __global__ void __launch_bounds__(level_threads, level_blocks_at_once) substitute_way(const __grid_constant__ WayPass pass,
                                                                                       const
                                                                                       __grid_constant__ cuda::TaskWaits waits) {
