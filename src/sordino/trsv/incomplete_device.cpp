@@ -18,7 +18,9 @@ void substitute(const DeviceView& view, const WayTables& forward, const WayTable
   launch_way({forward, back.x, back.tickets, r, z}, waits, view.stream(), blocks);
   launch_way({back, forward.x, forward.tickets, z, z}, waits, view.stream(), blocks);
 }
+int blocks_at_once() { return way_blocks_at_once(); }
 #else
+int blocks_at_once() { return 1; }
 void substitute(const DeviceView&, const WayTables&, const WayTables&, const double*, double*, int) {
   throw Error(Errc::unsupported, "this Sordino has no code for GPUs");
 }
@@ -31,7 +33,7 @@ IncompleteDevice::IncompleteDevice(Rank& rank, const IncompletePattern& factors,
       forward_(stored(rank, way_forward(factors, kind))),
       back_(stored(rank, way_back(factors, kind))),
       state_(rank.vector("passes of an incomplete factor", one_row)),
-      blocks_(blocks) {}
+      blocks_(blocks == 0 && rank.engine().is_device() ? blocks_at_once() : blocks) {}
 
 IncompleteDevice::Stored IncompleteDevice::stored(Rank& rank, IncompleteWay way) {
   Stored s{.way = std::move(way)};

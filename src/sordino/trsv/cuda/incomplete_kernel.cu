@@ -10,6 +10,8 @@
 namespace sordino::trsv {
 namespace {
 
+using cuda::TaskWaits;
+
 /// A lane's part of a warp, for WayWalk.
 class DeviceWarp {
  public:
@@ -33,7 +35,7 @@ class DeviceWarp {
     T value_{};
   };
 
-  __device__ explicit DeviceWarp(const cuda::TaskWaits& waits) : waits_(waits) {}
+  __device__ explicit DeviceWarp(const TaskWaits& waits) : waits_(waits) {}
 
   __device__ u32 take(u32* counter) const { return lane() == 0 ? atomicAdd(counter, 1u) : 0; }
   __device__ u32 known(u32 taken) const { return __shfl_sync(~0u, taken, 0); }
@@ -55,37 +57,35 @@ class DeviceWarp {
 
  private:
   static __device__ i32 lane() { return i32(threadIdx.x) % 32; }
-  const cuda::TaskWaits& waits_;
+  const TaskWaits& waits_;
   u64 memory_ = 1;
 };
 
 /// Where a wait is lost, go_on() has told the others, and the host: what comes after it is void.
-__global__ void __launch_bounds__(level_threads, level_blocks_at_once) substitute_way(const __grid_constant__ WayPass pass,
-                                                                                      const
-                                                                                      __grid_constant__ cuda::TaskWaits waits) {
+__global__ void __launch_bounds__(level_threads, level_blocks_at_once) walk(const __grid_constant__ WayPass pass,
+                                                                            const __grid_constant__ TaskWaits waits) {
   DeviceWarp warp(waits);
   WayWalk<DeviceWarp>(pass, warp).run();
 }
 
-int most_blocks() {
+}  // namespace
+
+int way_blocks_at_once() {
   int at_once = 0, multiprocessors = 0, device = 0;
   cuda::call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, substitute_way, level_threads, 0));
+             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, walk, level_threads, 0));
   cuda::call("cudaGetDevice", cudaGetDevice(&device));
   cuda::call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   return std::min(at_once, level_blocks_at_once) * multiprocessors;
 }
 
-}  // namespace
-
-void launch_way(const WayPass& pass, const cuda::TaskWaits& waits, CUstream_st* stream, int blocks) {
+void launch_way(const WayPass& pass, const TaskWaits& waits, CUstream_st* stream, int blocks) {
   if (pass.own.count == 0) return;
-  if (blocks == 0) blocks = std::min(most_blocks(), (pass.own.count + level_warps - 1) / level_warps);
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(unsigned(blocks));
+  config.gridDim = dim3(unsigned(std::min(blocks, (pass.own.count + level_warps - 1) / level_warps)));
   config.blockDim = dim3(level_threads);
   config.stream = stream;
-  cuda::call("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, substitute_way, pass, waits));
+  cuda::call("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, walk, pass, waits));
 }
 
 }  // namespace sordino::trsv

@@ -5,8 +5,12 @@
 
 namespace sordino::trsv {
 
-/// Asynchronous, on the current device. `blocks`: any number of thread blocks will do; 0: as many as it has room for, up to
-/// level_blocks_at_once a multiprocessor. Throws Error where CUDA refuses.
-void launch_way(const WayPass& pass, const cuda::TaskWaits& waits, CUstream_st* stream, int blocks = 0);
+/// How many thread blocks of the kernel the current device has room for, up to level_blocks_at_once a multiprocessor. Loads the
+/// kernel, so that nothing is loaded while a launch is captured.
+int way_blocks_at_once();
+
+/// Asynchronous, on the current device. Any number of blocks will do; no more come than there are slices for. Throws Error
+/// where CUDA refuses.
+void launch_way(const WayPass& pass, const cuda::TaskWaits& waits, CUstream_st* stream, int blocks);
 
 }  // namespace sordino::trsv
