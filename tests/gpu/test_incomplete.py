@@ -55,8 +55,9 @@ def test_gpus_take_the_hosts_iterations(solver, precond, ranks) -> None:
         b = rng.standard_normal(A.shape[0])
         options = {"solver": solver, "precond": precond, "ranks": ranks}
         host, gpu = (solved(A, b, engine=engine, **options) for engine in ("host", "cuda"))
-        most = max(2, host.iterations // 50)  # bicgstab's hang on the last bits
-        assert abs(host.iterations - gpu.iterations) <= (most if solver == "bicgstab" else 1), name
+        # Sums are added in another order, on which bicgstab's iterations hang most.
+        most = max(2, host.iterations // 20) if solver == "bicgstab" else max(1, host.iterations // 50)
+        assert abs(host.iterations - gpu.iterations) <= most, name
 
 
 @pytest.mark.parametrize(("solver", "precond"), PAIRS)

@@ -110,9 +110,9 @@ void Options::fields(V&& v) {
     "positive diagonal instead, which iterations then need not read; chebyshev, for symmetric positive definite matrices, is a "
     "polynomial that adds products but no sums; block-ilu, for matrices of grids, is an incomplete factorization of tiles; "
     "ic0, for symmetric positive definite matrices, and ilu0, for bicgstab and gmres, are those of each rank's rows, for any "
-    "pattern; mg, for symmetric positive definite matrices of grids, is a cycle of multigrid; amg, for those of any pattern, is "
-    "one whose levels add up rows by how strongly they are coupled; block-jacobi, for H-matrices, inverts the dense blocks on "
-    "the diagonal",
+    "pattern; mg, for symmetric positive definite matrices of grids, is a cycle of multigrid; amg, for those of any pattern, "
+    "is one whose levels add up rows by how strongly they are coupled; block-jacobi, for H-matrices, inverts the dense blocks "
+    "on the diagonal",
     precond_choices);
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
   v("cycle", cycle, "solve",

@@ -45,6 +45,7 @@ IncompleteDevice::Stored IncompleteDevice::stored(Rank& rank, IncompleteWay way)
   t.slices = memory_.uploaded(s.way.packed.slices());
   t.rows = memory_.uploaded(s.way.packed.rows());
   t.columns = memory_.uploaded(s.way.columns);
+  std::vector<i32>().swap(s.way.columns);  // new values do not need them
   t.values = s.values, t.pivots = s.pivots;
   t.x = memory_.reserve<u64>(rows);
   t.tickets = memory_.reserve<u32>(1);

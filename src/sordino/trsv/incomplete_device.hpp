@@ -10,8 +10,8 @@ namespace sordino::trsv {
 class IncompleteDevice {
  public:
   /// Tables of both ways where the rank's engine computes; values are not there yet. `one_row`: a space of one row a rank.
-  /// `blocks`: of a kernel, for tests; 0: as many as there is room for. Throws unsupported without kernels for GPUs. Memory:
-  /// bytes_of() there, and 8 B for each place of an entry here.
+  /// `blocks`: of a kernel, for tests; 0: as many as there is room for. Memory: bytes_of() there, and 8 B for each place of an
+  /// entry and 16 for each row here.
   IncompleteDevice(Rank& rank, const IncompletePattern& factors, Incomplete kind, int one_row, int blocks = 0);
 
   /// Values of the factors' entries, and reciprocals of the pivots of all rows, where no replay is under way.
