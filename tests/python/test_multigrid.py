@@ -78,12 +78,12 @@ def test_auto_takes_fcg_for_an_f_cycle_which_is_not_symmetric(cli, precond) -> N
             "cycle f is not symmetric, which solver cg needs: use solver fcg, richardson, bicgstab or gmres",
         ),
         (
-            ("poisson", 8, 8, 8, "--precond", "mg", "--solver", "cgcg"),
+            ("poisson", 8, 8, 8, "--precond", "mg", "--solver", "pipebicgstab"),
             "takes no preconditioner but a diagonal",
         ),
         (("poisson", 8, 8, 8, "--precond", "mg", "--partition", "boxes"), "precond mg is of layers of cells"),
         (
-            ("predict", "poisson", 16, 16, 16, "--precond", "mg", "--solver", "cgcg"),
+            ("predict", "poisson", 16, 16, 16, "--precond", "mg", "--solver", "pipebicgstab"),
             "takes no preconditioner but a diagonal",
         ),
     ],
