@@ -183,7 +183,8 @@ TEST("what does not go together is refused with a sentence") {
   CsrMatrix A = poisson(3, 3, 3, 7, 1.0);
   auto d = inverse_diagonal(A);
   System function{.product = times(A), .A = {.n = A.n}};
-  CHECK_THROWS(solve(function, options("pipebicgstab", "host", 1)), Error, "solver pipebicgstab needs the entries of the matrix");
+  CHECK_THROWS(solve(function, options("pipebicgstab", "host", 1)), Error,
+               "solver pipebicgstab needs the entries of the matrix");
   CHECK_THROWS(solve({.A = A.view(), .preconditioner = scaling(d)}, options("pipebicgstab", "host", 1)), Error,
                "solver pipebicgstab takes no preconditioner but a diagonal");
   Options jacobi = options("cg", "host", 1);
