@@ -313,6 +313,7 @@ class PySolver {
     d["solver_reason"] = solver_->why_method();
     if (const std::string& why = solver_->why_steps(); !why.empty()) d["s"] = solver_->steps(), d["s_reason"] = why;
     d["precond"] = solver_->preconditioner();
+    d["precond_reason"] = solver_->why_preconditioner();
     d["symmetry"] = solver_->symmetry();
     d["storage"] = solver_->storage();
     d["storage_reason"] = solver_->why_stored_so();

@@ -107,7 +107,7 @@ TEST("a preconditioner that is a matrix is distributed: the bits of the same one
     System both{.product = times(A), .A = {.n = A.n}, .inverse = M.view()};
     CHECK(solve(both, options(method, "host", 3)).x == function.x);
   }
-  CHECK_THROWS(solve({.A = A.view(), .inverse = M.view()}, options("cgcg", "host", 1)), Error,
+  CHECK_THROWS(solve({.A = A.view(), .inverse = M.view()}, options("pipebicgstab", "host", 1)), Error,
                "no preconditioner but a diagonal");
   CsrMatrix other = poisson(3, 3, 3, 7, 1.0);
   CHECK_THROWS(solve({.A = A.view(), .inverse = other.view()}, options("cg", "host", 1)), Error, "has 27 rows, the matrix 210");
@@ -183,9 +183,10 @@ TEST("what does not go together is refused with a sentence") {
   CsrMatrix A = poisson(3, 3, 3, 7, 1.0);
   auto d = inverse_diagonal(A);
   System function{.product = times(A), .A = {.n = A.n}};
-  CHECK_THROWS(solve(function, options("prcg", "host", 1)), Error, "solver prcg needs the entries of the matrix");
-  CHECK_THROWS(solve({.A = A.view(), .preconditioner = scaling(d)}, options("cgcg", "host", 1)), Error,
-               "solver cgcg takes no preconditioner but a diagonal");
+  CHECK_THROWS(solve(function, options("pipebicgstab", "host", 1)), Error,
+               "solver pipebicgstab needs the entries of the matrix");
+  CHECK_THROWS(solve({.A = A.view(), .preconditioner = scaling(d)}, options("pipebicgstab", "host", 1)), Error,
+               "solver pipebicgstab takes no preconditioner but a diagonal");
   Options jacobi = options("cg", "host", 1);
   jacobi.precond = "jacobi";
   CHECK_THROWS(solve(function, jacobi), Error, "jacobi needs the entries of the matrix");

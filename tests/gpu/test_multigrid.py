@@ -13,6 +13,7 @@ REPORT = _core.devices()
 REASON = REPORT["reason"]
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
 DEVICES = len(REPORT["devices"])
+SOLVERS = ("cg", "cgcg", "prcg", "gropp", "pcg1", "pcg2", "pcg-overlap", "cbcg", "bicgstab", "gmres")
 
 
 def solved(A, b, grid, **options):
@@ -23,7 +24,7 @@ def solved(A, b, grid, **options):
 
 @pytest.mark.parametrize("ranks", range(1, 1 + min(4, DEVICES)))
 @pytest.mark.parametrize("cycle", ["v", "w"])
-@pytest.mark.parametrize("solver", ["cg", "gropp", "cbcg", "bicgstab", "gmres"])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_gpus_take_the_hosts_iterations(solver, cycle, ranks) -> None:
     grid = (24, 20, 32)
     A = sordino.poisson(*grid, contrast=100.0)

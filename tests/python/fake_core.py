@@ -19,6 +19,7 @@ OPTIONS = [
         "solve",
     ),
     ("precond", "choice", "auto", "the preconditioner", ["auto", "none", "jacobi"], "solve"),
+    ("grid", "str", "", "cells in x, y and z", None, "solve"),
     ("rtol", "float", 1e-5, "relative tolerance", None, "solve"),
     ("atol", "float", 0.0, "absolute tolerance", None, "solve"),
     ("maxiter", "int", 10000, "iterations at most", None, "solve"),

@@ -196,7 +196,7 @@ def test_the_command_line_needs_no_grid(cli) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("poisson", 8, 8, 8, "--solver", "cgcg"), "takes no preconditioner but a diagonal"),
+        (("poisson", 8, 8, 8, "--solver", "pipebicgstab"), "takes no preconditioner but a diagonal"),
         (("poisson", 8, 8, 8, "--deterministic", "on"), "the levels of precond amg depend on it"),
     ],
 )

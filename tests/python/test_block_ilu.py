@@ -66,7 +66,7 @@ def test_a_tile_is_the_incomplete_factorization_of_its_block(system):
         ({"tile": ()}, "option 'tile' takes whole numbers"),
         ({"tile": True}, "option 'tile' takes whole numbers"),
         ({"grid": (12, 10, 17)}, "grid 12 x 10 x 17 does not have as many cells as the matrix rows, 1920"),
-        ({"solver": "prcg"}, "solver prcg takes no preconditioner but a diagonal"),
+        ({"solver": "pipebicgstab"}, "solver pipebicgstab takes no preconditioner but a diagonal"),
     ],
 )
 def test_bad_tiles_are_refused_in_one_sentence(system, options, sentence):

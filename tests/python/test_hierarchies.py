@@ -245,7 +245,9 @@ def test_what_cannot_be_used_is_refused() -> None:
     refused(large, SimpleNamespace(levels=[SimpleNamespace(A=large)]), "has 2500 rows, more than 2048")
     refused(1j * A, hierarchy(A), "for real matrices", sordino.Unsupported)
     refused(sp.linalg.aslinearoperator(A) * 1, hierarchy(A), "needs the entries of the matrix")
-    refused(A, hierarchy(A), "takes no preconditioner but a diagonal", sordino.Unsupported, solver="cgcg")
+    refused(
+        A, hierarchy(A), "takes no preconditioner but a diagonal", sordino.Unsupported, solver="pipebicgstab"
+    )
     with pytest.raises(sordino.BadArgument, match="give x0 as a vector"):
         sordino.linalg.cg(A, np.ones(400), x0="Mb", M=hierarchy(A))
 

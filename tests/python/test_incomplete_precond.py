@@ -91,7 +91,10 @@ def test_new_values_are_factorized_and_refused_ones_leave_the_old(rng_of_today):
             {"precond": "ilu0", "solver": "cg"},
             "precond ilu0 is not symmetric, which solver cg needs: use precond ic0",
         ),
-        ({"precond": "ic0", "solver": "prcg"}, "solver prcg takes no preconditioner but a diagonal"),
+        (
+            {"precond": "ic0", "solver": "pipebicgstab"},
+            "solver pipebicgstab takes no preconditioner but a diagonal",
+        ),
         ({"precond": "ic0", "partition": "metis"}, "changes their order: use partition blocks"),
         ({"precond": "ic0", "deterministic": "on"}, "precond ic0 depends on it"),
     ],

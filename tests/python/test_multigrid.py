@@ -78,12 +78,12 @@ def test_auto_takes_fcg_for_an_f_cycle_which_is_not_symmetric(cli, precond) -> N
             "cycle f is not symmetric, which solver cg needs: use solver fcg, richardson, bicgstab or gmres",
         ),
         (
-            ("poisson", 8, 8, 8, "--precond", "mg", "--solver", "cgcg"),
+            ("poisson", 8, 8, 8, "--precond", "mg", "--solver", "pipebicgstab"),
             "takes no preconditioner but a diagonal",
         ),
         (("poisson", 8, 8, 8, "--precond", "mg", "--partition", "boxes"), "precond mg is of layers of cells"),
         (
-            ("predict", "poisson", 16, 16, 16, "--precond", "mg", "--solver", "cgcg"),
+            ("predict", "poisson", 16, 16, 16, "--precond", "mg", "--solver", "pipebicgstab"),
             "takes no preconditioner but a diagonal",
         ),
     ],
@@ -142,3 +142,35 @@ def test_couplings_whose_sum_is_not_finite_end():
     A = sp.csr_matrix(sp.diags(np.full(2400, 1.7e308)) - couplings)
     options = {"solver": "cg", "precond": "mg", "grid": "200,12,1", "engine": "host", "ranks": 1}
     assert not sordino.solve(A, np.ones(2400), on_failure="return", **options).converged
+
+
+# ---- what precond=auto takes -------------------------------------------------------------------------------------
+
+
+def test_auto_says_what_it_took_and_why() -> None:
+    large, small = sordino.poisson(48, 48, 48, contrast=10.0), sordino.poisson(24, 24, 24)
+    options = {"engine": "host", "ranks": 2, "rtol": 1e-8}
+    found = sordino.solve(large, np.ones(large.shape[0]), grid=(48, 48, 48), **options)
+    assert found.converged and found.iterations <= 14
+    assert (found.report.options["solver"], found.report.options["precond"]) == ("cg", "mg")
+    assert found.report.precond_reason.startswith("jacobi is foretold to take ")
+    few = sordino.solve(small, np.ones(small.shape[0]), grid=(24, 24, 24), **options).report
+    assert few.options["precond"] == "jacobi" and few.precond_reason.startswith("jacobi is foretold to take ")
+    unknown = sordino.solve(large, np.ones(large.shape[0]), maxiter=1, on_failure="return", **options).report
+    assert (unknown.options["precond"], unknown.precond_reason) == (
+        "jacobi",
+        "no grid is given, of which mg would be",
+    )
+    asked = sordino.solve(small, np.ones(small.shape[0]), precond="jacobi", **options).report
+    assert asked.precond_reason == "asked for"
+
+
+def test_the_command_line_knows_its_grid_and_says_why(cli, tmp_path) -> None:
+    page = tmp_path / "report.html"
+    for cells, taken in (((48, 48, 48), "mg"), ((12, 12, 12), "jacobi")):
+        code, out, err = cli(
+            "poisson", *cells, "--rtol", 1e-8, "--engine", "host", "--ranks", 2, "--report", page, "--force"
+        )
+        assert code == 0, err
+        said = f"The preconditioner is {taken}: jacobi is foretold to take "
+        assert said in " ".join(out.split()) and said in page.read_text()

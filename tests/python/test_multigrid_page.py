@@ -16,7 +16,7 @@ AMG, HIERARCHIES, STEPS = (
     "2026-11-26_hierarchies_2_cores.jsonl",
     "2026-11-26_steps_bubbles_2_cores.jsonl",
 )
-ACCURACY = "2026-11-26_accuracy_amg_2_cores.jsonl"
+ACCURACY = "2026-11-27_accuracy_2_cores.jsonl"
 STEPS_OF_LEVELS = "2026-11-26_steps_levels_2_cores.jsonl"
 LARGEST = "2026-11-26_multigrid_1024_predicted.jsonl"
 F_CYCLES = "2026-11-26_f_cycles_2_cores.jsonl"

@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
     given = _parser().read(argv)
     box = box_of(given, (given.nx, given.ny, given.nz))
     options = solve_options(given)
-    if options.get("precond") in ("block-ilu", "mg") or options.get("partition") == "boxes":
+    if options.get("precond", "auto") in ("auto", "block-ilu", "mg") or options.get("partition") == "boxes":
         options.setdefault("grid", ",".join(map(str, box.cells)))
 
     def load() -> Problem:

@@ -31,6 +31,7 @@ from ..report.words import (
     kernel_rows,
     ledger_sentences,
     levelled,
+    preconditioned,
     recovered,
     sentence,
     stored,
@@ -262,10 +263,11 @@ def show_work(report: Report, written: list[str]) -> None:
     """The kernels and the ledger, the verdict, and what was written."""
     display.show_table("", ("kernel", "calls", "time", "share", "GB/s", "GFLOP/s"), _kernels(report))
     method = taken(report.options["solver"], report.solver_reason)
+    precond = preconditioned(report.options.get("precond", ""), report.precond_reason)
     steps = at_once(report.options.get("s", 1), report.s_reason)
     lies = stored(report.options.get("storage", ""), report.storage_reason)
     for said in filter(
-        None, (*ledger_sentences(report), *recovered(report), method, steps, lies, levelled(report))
+        None, (*ledger_sentences(report), *recovered(report), method, precond, steps, lies, levelled(report))
     ):
         processes.say(f"- {said}")
     processes.say(f"\n{verdict(report)}.")

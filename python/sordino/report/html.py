@@ -21,6 +21,7 @@ from .words import (
     ledger_sentences,
     levelled,
     percent,
+    preconditioned,
     quantity,
     recovered,
     sentence,
@@ -255,6 +256,7 @@ def run_section(report: Report, command: str) -> str:
         said += _machine(report.machine)
     for why in (
         taken(report.options.get("solver", ""), report.solver_reason),
+        preconditioned(report.options.get("precond", ""), report.precond_reason),
         at_once(report.options.get("s", 1), report.s_reason),
         stored(report.options.get("storage", ""), report.storage_reason),
         levelled(report),

@@ -57,6 +57,8 @@ class Report:
         The described machine of the ``model`` engine.
     solver_reason : str
         Why the method is what ``options["solver"]`` says.
+    precond_reason : str
+        Why the preconditioner is what ``options["precond"]`` says; empty where nobody chose.
     s_reason : str
         The same of ``options["s"]``, of cbcg.
     storage_reason : str
@@ -85,6 +87,7 @@ class Report:
     outside_norm: float = 0.0
     machine: dict[str, Any] | None = None
     solver_reason: str = ""
+    precond_reason: str = ""
     s_reason: str = ""
     storage_reason: str = ""
     levels_made: int = 0
@@ -109,6 +112,7 @@ class Report:
             ledger=dict(raw["ledger"]),
             trace=list(raw.get("trace") or ()),
             solver_reason=str(raw.get("solver_reason", "")),
+            precond_reason=str(raw.get("precond_reason", "")),
             s_reason=str(raw.get("s_reason", "")),
             storage_reason=str(raw.get("storage_reason", "")),
             levels_made=int(raw.get("levels_made", 0)),

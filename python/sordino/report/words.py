@@ -64,6 +64,11 @@ def taken(solver: str, reason: str) -> str:
     return "" if reason in ("", "asked for") else f"The solver is {solver}: {reason}."
 
 
+def preconditioned(precond: str, reason: str) -> str:
+    """Which preconditioner ``precond="auto"`` has taken, and why; nothing where it was asked for, or nobody chose."""
+    return "" if reason in ("", "asked for") else f"The preconditioner is {precond}: {reason}."
+
+
 def at_once(s: int, reason: str) -> str:
     """How many iterations ``s="auto"`` has cbcg take at once, and why; nothing where it was asked for."""
     return "" if reason in ("", "asked for") else f"It takes {count(s, 'iteration')} at once: {reason}."

@@ -1,9 +1,8 @@
 #include "sordino/api/grid_choice.hpp"
 
+#include "sordino/api/levels_choice.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/range.hpp"
-#include "sordino/precond/grid_levels.hpp"
-#include "sordino/precond/grid_steps.hpp"
 
 namespace sordino {
 namespace {
@@ -66,11 +65,8 @@ void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool d
     Range range("aggregate the rows");
     c.levels = std::make_shared<AlgebraicLevels>(s.A, partition_of(s, c, ranks));
   }
-  if (c.preconditioner != "mg") return;
-  Range range("coarsen the grid");
-  const Extents grid = parse_grid(s.A.n, o.grid);
-  c.tiling = grid_layers(s.A, grid, ranks);
-  c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks));
+  if (o.precond == "mg") set_levels(c, s, o, ranks);
+  settle_levels(c, s, o, ranks, device);
 }
 
 }  // namespace sordino

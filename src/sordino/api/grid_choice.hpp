@@ -8,8 +8,8 @@ namespace sordino {
 /// What can be said before the number of ranks is known. Throws bad_argument with one sentence.
 void check_grid(const System& system, const Options& options, const Choice& choice);
 
-/// Sets the tiling of block-ilu, the layers and levels of mg, or the levels of amg or a hierarchy. Throws as choose_tiling(),
-/// GridLevels() and AlgebraicLevels().
+/// Sets the tiling of block-ilu, the layers and levels of mg, or the levels of amg or a hierarchy, and decides between jacobi
+/// and mg for precond=auto (levels_choice.hpp). Throws as choose_tiling(), GridLevels() and AlgebraicLevels().
 void settle_grid(Choice& choice, const System& system, const Options& options, int ranks, bool device);
 
 }  // namespace sordino

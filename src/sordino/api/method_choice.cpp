@@ -198,10 +198,7 @@ Load load_of(const System& s, const Choice& c, int ranks) {
   return {double(s.A.n) / ranks, entries, double(ghosts_inside(s, c, ranks)), ranks};
 }
 
-bool may_take(const MethodEntry& m, const Choice& c) {
-  if (c.preconditioner == "chebyshev" && !m.any_preconditioner) return false;
-  return c.preconditioner != "sqrt-jacobi" || m.scalable;
-}
+bool may_take(const MethodEntry& m, const Choice& c) { return c.preconditioner != "sqrt-jacobi" || m.scalable; }
 
 /// Why it is cg, whatever a machine would say; empty: it is not said yet.
 std::string why_cg(const System& s, const Options& o, const Choice& c, bool described) {

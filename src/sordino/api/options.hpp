@@ -106,7 +106,8 @@ void Options::fields(V&& v) {
     "description makes 5 % faster, cocg for a complex symmetric one, else bicgstab",
     solver_choices());
   v("precond", precond, "solve",
-    "preconditioner; auto takes jacobi where the diagonal has no zero; sqrt-jacobi scales rows and columns by the roots of a "
+    "preconditioner; auto takes jacobi where the diagonal has no zero, or, with cg on engine host, mg of a grid that is "
+    "given, if one solve is foretold to be faster by it; sqrt-jacobi scales rows and columns by the roots of a "
     "positive diagonal instead, which iterations then need not read; chebyshev, for symmetric positive definite matrices, is a "
     "polynomial that adds products but no sums; block-ilu, for matrices of grids, is an incomplete factorization of tiles; "
     "ic0, for symmetric positive definite matrices, and ilu0, for bicgstab and gmres, are those of each rank's rows, for any "

@@ -5,6 +5,7 @@
 #include "sordino/api/grid_choice.hpp"
 #include "sordino/api/hmatrix_diagonal.hpp"
 #include "sordino/api/inspect.hpp"
+#include "sordino/api/levels_choice.hpp"
 #include "sordino/api/symmetry.hpp"
 #include "sordino/api/whole_vectors.hpp"
 #include "sordino/base/error.hpp"
@@ -302,6 +303,7 @@ Choice choose(const System& s, const Options& o) {
   Choice c{.method = &method_on_vectors(*chosen.method, s, o), .why_method = chosen.why};
   c.preconditioner = preconditioner_of(s, o), c.symmetry = chosen.symmetry, c.mirrored = chosen.mirrored;
   c.distribution = hmatrix::distribution(o.distribution);
+  c.may_take_levels = may_take_levels(s, o, c, [&] { return finds_symmetric(c, s); });
   if (s.product && !c.method->any_preconditioner)
     throw Error(Errc::unsupported,
                 "solver " + c.method->name +

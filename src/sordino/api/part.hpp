@@ -25,12 +25,14 @@ struct Choice {
   int steps = 1;                // that cbcg takes at once
   std::string why_steps = "";   // as why_method
   std::string preconditioner =
-      "";                      // none, jacobi, sqrt-jacobi, chebyshev, block-ilu, ic0, ilu0, mg, amg, block-jacobi or given
-  std::string symmetry = "";   // hermitian, symmetric or general; empty: nobody looked
-  bool mirrored = false;       // A is known to be symmetric bit by bit
-  double bound = 0;            // of the eigenvalues of diag(A)^-1 A, for chebyshev
-  StorageChoice storage = {};  // decided last, when the number of ranks is known
-  Tiling tiling = {};          // of block-ilu, and the layers of mg, likewise
+      "";  // none, jacobi, sqrt-jacobi, chebyshev, block-ilu, ic0, ilu0, mg, amg, block-jacobi or given
+  std::string why_preconditioner = "";  // as why_method; empty: nobody chose
+  bool may_take_levels = false;         // precond=auto decides between jacobi and mg when the number of ranks is known
+  std::string symmetry = "";            // hermitian, symmetric or general; empty: nobody looked
+  bool mirrored = false;                // A is known to be symmetric bit by bit
+  double bound = 0;                     // of the eigenvalues of diag(A)^-1 A, for chebyshev
+  StorageChoice storage = {};           // decided last, when the number of ranks is known
+  Tiling tiling = {};                   // of block-ilu, and the layers of mg, likewise
   std::shared_ptr<MultigridLevels> levels = nullptr;  // of mg, amg or a hierarchy, likewise
   hmatrix::Distribution distribution = hmatrix::Distribution::rows;
   int group = 1;                                      // of ranks that gather together, decided when the ranks are known

@@ -332,6 +332,7 @@ const std::string& Solver::storage() const { return state_->chosen.storage.name;
 const std::string& Solver::why_stored_so() const { return state_->chosen.storage.why; }
 const std::string& Solver::symmetry() const { return state_->chosen.symmetry; }
 const std::string& Solver::preconditioner() const { return state_->chosen.preconditioner; }
+const std::string& Solver::why_preconditioner() const { return state_->chosen.why_preconditioner; }
 std::string Solver::engine() const { return state_->engine().name(); }
 std::string Solver::transport() const { return state_->choice.transport; }
 

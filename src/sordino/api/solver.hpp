@@ -103,7 +103,8 @@ class Solver {
   const std::string& method() const;
   const std::string& why_method() const;  // in words that go on after "the solver is ..., as ", or "asked for"
   const std::string& preconditioner() const;
-  const std::string& why_steps() const;  // of s, likewise
+  const std::string& why_preconditioner() const;  // as why_method(); empty: nobody chose
+  const std::string& why_steps() const;           // of s, likewise
   int steps() const;  // iterations that the method takes at once, which is once round its loop; 1 but for cbcg
   const std::string& symmetry() const;       // hermitian, symmetric or general, as found or said; empty: nobody looked
   const std::string& storage() const;        // csr, dia, symdia or constant; empty: A is a function

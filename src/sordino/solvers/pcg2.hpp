@@ -3,12 +3,15 @@
 // Per iteration: 1 operator, 1 halo, 3 reductions of a value each, all exposed. Vector traffic beyond the operator 19 n words,
 // workspace 7 n. x lags by one step inside the loop; `end` catches up (003-E3). alpha = 0 and gamma_old = infinity before the
 // loop (003-E1, E5), p and p_prev trade places behind it (003-E2). Deviation: (b,b) is the driver's.
+//
+// An operator as M comes in one piece: w = M^-1 r, and (r,w) is what (t,t) was, for t = L^-1 r has |t|^2 = r' M^-1 r. Then
+// neither L nor t is kept: vector traffic beyond the operator 14 n words, workspace 5 n. M is applied to the last r, too.
 #pragma once
 #include "sordino/solvers/pcg_lines.hpp"
 
 namespace sordino::pcg2 {
 
-struct Begin {  // l = L^-1;  r = b - A x;  t = L^-1 r;  p_prev = 0;  alpha = 0;  gamma_old = infinity
+struct Begin {  // r = b - A x;  p_prev = 0;  alpha = 0;  gamma_old = infinity;  for a diagonal l = L^-1 and t = L^-1 r, too
   Put alpha, gamma_old;
   In b, Ax;
   Scaling d;
@@ -20,9 +23,9 @@ struct Begin {  // l = L^-1;  r = b - A x;  t = L^-1 r;  p_prev = 0;  alpha = 0;
   }
   SORDINO_HD void row(i32 i) {
     double li = std::sqrt(d[i]), ri = b[i] - Ax[i];
-    l[i] = li;
+    if (l.p) l[i] = li;
     r[i] = ri;
-    t[i] = li * ri;
+    if (t.p) t[i] = li * ri;
     p_prev[i] = 0;
   }
 };
@@ -48,7 +51,7 @@ struct Pcg2 final : Method {
   static constexpr const char *name = "pcg2", *matrix = "spd";
   static constexpr const char* summary =
       "hypre's PCG with M in two halves: three exposed reductions; to compare with pcg-overlap (docs/theory)";
-  static constexpr bool replicated = false, takes_roots = true;
+  static constexpr bool replicated = false, takes_roots = true, any_preconditioner = true;
   static constexpr Factors complex = Factors::of_words;
   explicit Pcg2(const Problem& problem) { record(*this, problem, Waits::where_it_starts); }
   using kernels = Kernels;

@@ -23,7 +23,7 @@ struct Residual {  // alpha = gamma / (s,p);  r -= alpha s;  gamma_old = gamma
   double a = 0;
   static constexpr double flops = 2;
   SORDINO_HD void head() {
-    a = gamma / sp;
+    a = sp != 0 ? gamma / sp : 0;  // as cg::ResidualAlone
     alpha = a;
     gamma_old = gamma;
   }

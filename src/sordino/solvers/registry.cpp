@@ -28,7 +28,9 @@ const MethodEntry& method(const std::string& name) {
 void require_any_preconditioner(const MethodEntry& m) {
   if (!m.any_preconditioner)
     throw Error(Errc::unsupported,
-                "solver " + m.name + " takes no preconditioner but a diagonal: use cg, gropp, bicgstab or gmres");
+                "solver " + m.name +
+                    " takes no preconditioner but a diagonal, since its updates multiply by M^-1 row by row: use bicgstab or "
+                    "gmres, or cg where the matrix is symmetric positive definite");
 }
 
 }  // namespace sordino

@@ -134,7 +134,7 @@ TEST("auto takes only methods that know the preconditioner") {
   polynomial.precond = "chebyshev", scaled.precond = "sqrt-jacobi";
   Machine m = slow_to_sum(2e-6);
   m.link_latency_s = 1e-5;
-  CHECK(chosen({}, 8, m).method->name == "prcg");  // which takes no polynomial
+  CHECK(chosen({}, 8, m).method->name == "prcg");
   CHECK(chosen(polynomial, 8, m).method->any_preconditioner);
   CHECK(chosen(scaled, 8, m).method->scalable);
   CHECK(chosen(scaled, 8, slow_to_sum(1e-3)).method->name == "cbcg");

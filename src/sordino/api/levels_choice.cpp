@@ -1,0 +1,134 @@
+#include "sordino/api/levels_choice.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "sordino/base/error.hpp"
+#include "sordino/base/parallel.hpp"
+#include "sordino/base/range.hpp"
+#include "sordino/precond/grid_levels.hpp"
+#include "sordino/precond/grid_steps.hpp"
+
+namespace sordino {
+namespace {
+
+// By bench/records/2026-11-27_auto_mg_2_cores.jsonl.
+constexpr double of_bound = 0.6;      // of what the bound of conjugate gradients says, boxes take
+constexpr double of_setup = 30;       // iterations of Jacobi that last as long as the setup of mg, beyond theirs
+constexpr double of_cycle = 10;       // and as an iteration of cg with mg
+constexpr double cycles_of_1e8 = 12;  // iterations with mg to 1e-8
+constexpr double largest = 2;         // eigenvalue of diag(A)^-1 A
+
+double digits(double rtol) { return std::log(2 / std::min(rtol, 1.0)); }
+
+/// [cells] sin(pi (i + 1) / (cells + 1)).
+std::vector<double> first_sine(i64 cells) {
+  std::vector<double> v(static_cast<std::size_t>(cells));
+  for (i64 i = 0; i < cells; i++) v[std::size_t(i)] = std::sin(std::numbers::pi * double(i + 1) / double(cells + 1));
+  return v;
+}
+
+struct Quotient {
+  double above = 0, below = 0;  // (v, A v) and (v, D v)
+};
+
+/// The rows of a line of cells in x; what is coupled to nothing, as a solid cell, has no part in it.
+Quotient of_line(const CsrView& A, i64 first, i64 last, const std::function<double(i64)>& v) {
+  Quotient sum;
+  for (i64 row = first; row < last; row++) {
+    double Av = 0, d = 0;
+    bool coupled = false;
+    const double own = v(row);
+    for (i64 k = A.indptr[row]; k < A.indptr[row + 1]; k++) {
+      const i64 column = A.indices[k];
+      const double entry = A.values[k];
+      if (column == row)
+        d += entry;
+      else
+        coupled = coupled || entry != 0;
+      Av += entry * v(column);
+    }
+    if (!coupled) continue;
+    sum.above += own * Av;
+    sum.below += own * own * d;
+  }
+  return sum;
+}
+
+std::string whole(double iterations) { return std::to_string(i64(std::lround(std::min(iterations, 1e9)))); }
+
+}  // namespace
+
+double foretold_iterations(const CsrView& A, const Extents& grid, double rtol) {
+  const std::vector<double> x = first_sine(grid[0]), y = first_sine(grid[1]), z = first_sine(grid[2]);
+  const i64 lines = grid[1] * grid[2];
+  auto v = [&](i64 row) {
+    const i64 line = row / grid[0];
+    return x[std::size_t(row % grid[0])] * y[std::size_t(line % grid[1])] * z[std::size_t(line / grid[1])];
+  };
+  std::vector<Quotient> of_lines(static_cast<std::size_t>(lines));
+  for_parts(
+      0, lines,
+      [&](i64 begin, i64 end) {
+        for (i64 l = begin; l < end; l++) of_lines[std::size_t(l)] = of_line(A, l * grid[0], (l + 1) * grid[0], v);
+      },
+      64);
+  Quotient all;
+  for (const Quotient& q : of_lines) all.above += q.above, all.below += q.below;
+  if (!(all.above > 0)) return HUGE_VAL;
+  return of_bound * std::sqrt(largest * all.below / all.above) / 2 * digits(rtol);
+}
+
+double as_long_as_mg(double rtol) { return of_setup + of_cycle * cycles_of_1e8 * digits(rtol) / digits(1e-8); }
+
+void set_levels(Choice& c, const System& s, const Options& o, int ranks) {
+  Range range("coarsen the grid");
+  const Extents grid = parse_grid(s.A.n, o.grid);
+  c.tiling = grid_layers(s.A, grid, ranks);
+  c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks));
+}
+
+bool may_take_levels(const System& s, const Options& o, Choice& c, const std::function<bool()>& is_symmetric) {
+  auto refuse = [&](const char* why) {
+    c.why_preconditioner = why;
+    return false;
+  };
+  if (o.precond != "auto") return refuse("asked for");
+  if (s.brings_preconditioner() || !s.has_entries()) return false;
+  if (c.preconditioner == "none") return refuse("the diagonal has a zero");
+  if (o.grid.empty()) return refuse("no grid is given, of which mg would be");
+  if (s.A.is_complex()) return refuse("mg is for real matrices");
+  if (c.method->name != "cg") return refuse("mg is taken with cg alone unless it is asked for");
+  if (o.partition != "blocks" || !s.cuts.empty() || s.cells) return refuse("mg is of layers of cells, and ranks own others");
+  if (o.deterministic == "on" && o.ranks != 1) return refuse("the bits of mg depend on the number of ranks");
+  const Extents grid = parse_extents("grid", o.grid);
+  if (grid[0] * grid[1] * grid[2] != s.A.n) return refuse("the grid has not as many cells as the matrix rows");
+  return is_symmetric() || refuse("the matrix is not symmetric");
+}
+
+void settle_levels(Choice& c, const System& s, const Options& o, int ranks, bool device) {
+  if (!c.may_take_levels) return;
+  c.preconditioner = "jacobi", c.tiling = {}, c.levels = nullptr;
+  if (o.engine == "model") {
+    c.why_preconditioner = "on a described machine nobody knows what the setup of mg takes: ask for mg";
+    return;
+  }
+  if (device) {
+    c.why_preconditioner = "the host sets up mg, which takes longer than one solve on GPUs: ask for mg where there are several";
+    return;
+  }
+  const double foretold = foretold_iterations(s.A, parse_grid(s.A.n, o.grid), o.rtol), bar = as_long_as_mg(o.rtol);
+  c.why_preconditioner = "jacobi is foretold to take " + whole(foretold) + " iterations, and mg with its setup as long as " +
+                         whole(bar) + " of them";
+  if (!(foretold > bar)) return;
+  try {
+    set_levels(c, s, o, ranks);
+    c.preconditioner = "mg";
+  } catch (const Error& error) {
+    if (error.code() != Errc::bad_argument) throw;
+    c.tiling = {}, c.levels = nullptr;
+    c.why_preconditioner = error.what();
+  }
+}
+
+}  // namespace sordino

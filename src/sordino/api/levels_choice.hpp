@@ -1,0 +1,36 @@
+// What precond=auto takes of a matrix of a grid that is given: jacobi, or mg where one solve with it, setup included, is
+// foretold to take less time.
+//
+// cg with Jacobi is foretold to take 0.3 sqrt(2 / R) ln(2 / rtol) iterations. R = (v, A v) / (v, D v), of the first sine v on
+// the grid and the diagonal D of A, is no less than the least eigenvalue of D^-1 A, whose largest is 2 at most where no row's
+// couplings outweigh its diagonal: so sqrt(2 / R) / 2 ln(2 / rtol) is about what the bound of conjugate gradients says (Saad,
+// Iterative Methods for Sparse Linear Systems, 2003, equation 6.128), and boxes take six tenths of it. Faces without a
+// condition, and phases that meet in many places, take more. An iteration of mg takes as long as ten of Jacobi's, it takes
+// twelve to 1e-8, and its setup as long as thirty: that is what the foretold number has to exceed. On GPUs setup is the host's,
+// and takes as long as hundreds to thousands of iterations there: one solve with jacobi is faster. On the
+// model engine's machines nobody knows what setup takes.
+#pragma once
+#include <functional>
+
+#include "sordino/api/part.hpp"
+
+namespace sordino {
+
+/// Iterations of cg with Jacobi that are foretold. Cost: one pass over the entries, on several threads; the same bits on any
+/// number of them. Infinite where (v, A v) is not positive.
+double foretold_iterations(const CsrView& A, const Extents& grid, double rtol);
+/// The same of Jacobi's iterations that last as long as a solve with mg, setup included.
+double as_long_as_mg(double rtol);
+
+/// The layers and levels of mg. Throws bad_argument as grid_layers() and GridLevels().
+void set_levels(Choice& choice, const System& system, const Options& options, int ranks);
+
+/// Whether precond=auto may take mg: the grid of a real matrix is given, cg is taken or asked for, ranks own layers, and, asked
+/// last, `is_symmetric`. Says why not in choice.why_preconditioner, and there, too, that a preconditioner was asked for.
+bool may_take_levels(const System& system, const Options& options, Choice& choice, const std::function<bool()>& is_symmetric);
+
+/// Decides between jacobi and mg, where both may be taken, and sets the levels of mg. Where ranks have no layers to pair, or
+/// entries are not of neighbours, it is jacobi, and the reason what GridLevels() says.
+void settle_levels(Choice& choice, const System& system, const Options& options, int ranks, bool device);
+
+}  // namespace sordino
