@@ -13,14 +13,14 @@ from .. import _triangular_prediction, machines
 from .._direct import check_trans
 from .._factoring import Choice, sweeps_of
 from .._ordering import ORDERINGS
-from .._triangular_options import MOST_RANKS, WIDTHS
+from .._triangular_options import MOST_RANKS, checked_width
 from .._triangular_prediction import Sweeps
 from ..errors import BadArgument, SordinoError
 from ..io import load_factors, read_matrix
 from ..report import plan_picture, times_over_ranks
 from ..report.record import json_ready
 from ..report.times_over_ranks import Curve
-from ..report.words import count, duration, quantity
+from ..report.words import count, duration, quantity, sentence
 from . import display
 from .common import Parser, output_file, whole_number, whole_numbers
 from .processes import say
@@ -32,8 +32,8 @@ def main(argv: Sequence[str]) -> int:
     given = _parser().read(argv)
     check_trans(given.trans)
     ranks = _ranks(given.ranks)
-    told = None if given.width is None else whole_number(given.width, "--width")
-    width = WIDTHS["ours"] if told is None else told
+    told = given.width if given.width in (None, "auto") else whole_number(given.width, "--width")
+    width = checked_width(told)
     columns = whole_number(given.nrhs, "--nrhs")
     if columns < 1:
         raise BadArgument(f"--nrhs is at least 1, not {columns}")
@@ -54,7 +54,9 @@ def main(argv: Sequence[str]) -> int:
             if found["by_rows"]:
                 raise BadArgument("a triangle is kept by rows, and --plan draws plans of blocks")
             most = plan_picture.MOST_TASKS
-            plan = _triangular_prediction.modelled_plan(sweeps, machine, found["best"], width, most)
+            plan = _triangular_prediction.modelled_plan(
+                sweeps, machine, found["best"], found["widths"][0], most
+            )
     except SordinoError as wrong:
         raise type(wrong)(f"{name}: {wrong}") from None
     if plan_picture_file:
@@ -159,7 +161,9 @@ def _parser() -> Parser:
     parser.add_argument("--trans", default="N", metavar="N|T|H", help="solves with A, A^T or A^H (default N)")
     parser.add_argument("--nrhs", default="1", metavar="K", help="right-hand sides (default 1)")
     parser.add_argument(
-        "--width", metavar="N", help="most columns of a block (default 256, of the paper's algorithm 128)"
+        "--width",
+        metavar="N|auto",
+        help="most columns of a block, or auto: by prediction (default 256, of the paper's algorithm 128)",
     )
     parser.add_argument(
         "--machine",
@@ -218,6 +222,8 @@ def _show(
     say(f"{name}: {what}; described machine {machine['name']}")
     if choice.reason:
         say(f"Ordering {choice.ordering}: {choice.reason}.")
+    for reason in filter(None, found["width_reasons"]):
+        say(sentence(reason))
     table = [
         (
             f"{row['ranks']:,}",
@@ -236,11 +242,11 @@ def _show(
     rows = {row["ranks"]: row for row in found["predicted"]}
     best, first = rows[found["best"]], found["predicted"][0]
     who = f"{best['ranks']} ranks are" if best["ranks"] > 1 else "1 rank is"
-    sentence = f"{machine['name']}: {who} the fastest, with {duration(best['seconds'])}"
+    said = f"{machine['name']}: {who} the fastest, with {duration(best['seconds'])}"
     if best is not first:
-        sentence += f" against {duration(first['seconds'])} on {first['ranks']}"
+        said += f" against {duration(first['seconds'])} on {first['ranks']}"
     what = "" if columns == 1 else f" for {columns:,} right-hand sides"
-    say(f"{sentence}{what}.")
+    say(f"{said}{what}.")
     if layout := found.get("best_layout"):
         say(
             f"Of the paper's layouts {layout['layout']} is the fastest, with {duration(layout['seconds'])}{what}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import warnings
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from .._triangular_options import ALGORITHMS, ENGINES
 from ..errors import BadArgument
 from ..io import save_factors, write_vector
 from ..io.output import RESULT_SUFFIXES, OutputFile
+from ..report.words import sentence
 from . import complain, processes
 from .common import Parser, number, output_file, whole_number
 from .trsv_beside import beside
@@ -56,7 +58,10 @@ def main(argv: Sequence[str]) -> int:
         raise BadArgument("--beside compares times, and engine model tells those of another machine")
     x_file, factor_file, plans_file = _outputs(given)
     options = _options(given)
-    system = system_of(given, options)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        system = system_of(given, options)
+    system.notes += [sentence(str(warning.message)) for warning in told]
     b = right_hand_sides(system, given)
     if not given.json:
         announce(system, given.engine)
@@ -151,7 +156,9 @@ def _parser() -> Parser:
     )
     run.add_argument("--threads", metavar="N", help="of engine host (default: one per core)")
     run.add_argument(
-        "--width", metavar="N", help="most columns of a block (default 256, of algorithm paper 128)"
+        "--width",
+        metavar="N|auto",
+        help="most columns of a block, or auto: by prediction (default 256, of algorithm paper 128)",
     )
     run.add_argument(
         "--timeout", default="60", metavar="S", help="most seconds without progress (default 60)"
@@ -181,7 +188,7 @@ def _options(given: Namespace) -> dict[str, Any]:
         "blocks": whole_number(given.blocks, "--blocks"),
         "ranks": given.ranks if given.ranks == "auto" else whole_number(given.ranks, "--ranks"),
         "threads": None if given.threads is None else whole_number(given.threads, "--threads"),
-        "width": None if given.width is None else whole_number(given.width, "--width"),
+        "width": given.width if given.width in (None, "auto") else whole_number(given.width, "--width"),
         "algorithm": given.algorithm,
         "layout": given.layout,
         "timeout": number(given.timeout, "--timeout"),

@@ -130,8 +130,8 @@ def show(system: System, found: Found, written: list[str]) -> None:
     state = "Solved and verified" if found.verified else "Not verified"
     processes.say(f"{state}: {found.reason}.")
     for name, s in _parts(system).items():
-        if s["ranks_reason"]:
-            processes.say(f"{name}: {s['ranks_reason']}.")
+        for reason in filter(None, (s["width_reason"], s["ranks_reason"])):
+            processes.say(f"{name}: {reason}.")
     for said in written:
         processes.say(sentence(said))
 

@@ -12,9 +12,6 @@
 namespace sordino::trsv {
 namespace {
 
-template <class V>
-constexpr double rounding = std::is_same_v<V, float> ? 0x1p-24 : 0x1p-53;
-
 bool are_within(const std::vector<double>& errors, const std::vector<double>& enough) {
   return std::equal(errors.begin(), errors.end(), enough.begin(), [](double error, double most) { return error <= most; });
 }
@@ -43,12 +40,11 @@ Refinement refine_until(const TriangleView<V>& L, How how, const V* b, V* x, std
 /// L * 1, and columns of random numbers from -1 to 1.
 template <class V>
 std::vector<V> trial_of(const TriangleView<V>& L, How how, i64 columns) {
-  std::vector<V> b(std::size_t(L.pattern.n * columns)), minus_one(b.size());
-  for (std::size_t k = 0; k < b.size(); k += std::size_t(columns)) minus_one[k] = V{} - V{1};
-  residual(L, how, b.data(), minus_one.data(), b.data(), columns);
+  const std::vector<V> sums = times_ones(L, how);
+  std::vector<V> b(sums.size() * std::size_t(columns));
   std::mt19937_64 bits;
   for (std::size_t k = 0; k < b.size(); k++)
-    if (k % std::size_t(columns) != 0) b[k] = V(std::ldexp(double(bits() >> 11), -52) - 1);
+    b[k] = k % std::size_t(columns) == 0 ? sums[k / std::size_t(columns)] : V(std::ldexp(double(bits() >> 11), -52) - 1);
   return b;
 }
 
@@ -63,20 +59,19 @@ Refinement refine(const TriangleView<V>& L, How how, const V* b, V* x, i64 colum
 
 template <class V>
 int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>& solve) {
-  constexpr i64 columns = 8;
-  constexpr int most_steps = 3;
+  constexpr i64 columns = trial_columns;
   const std::vector<V> b = trial_of(L, how, columns);
   std::vector<V> x(b.size());
   solve(b.data(), x.data(), columns);
   std::vector<double> errors = backward_errors(L, how, b.data(), x.data(), columns);
-  std::vector<double> enough(errors.size(), good_roundings * rounding<V>);
+  std::vector<double> enough(errors.size(), good_roundings * rounding_of<V>);
   if (are_within(errors, enough)) return 0;
   std::vector<V> substituted(b.size());
   substitute(L, how, b.data(), substituted.data(), columns);
   const std::vector<double> theirs = backward_errors(L, how, b.data(), substituted.data(), columns);
-  for (std::size_t c = 0; c < enough.size(); c++)
-    if (std::isfinite(theirs[c])) enough[c] = std::max(enough[c], most_of_substitution * theirs[c]);
-  return refine_until(L, how, b.data(), x.data(), std::move(errors), most_steps, enough, solve).steps();
+  for (std::size_t c = 0; c < enough.size(); c++)  // infinite where substitution overflows, too: nobody does better
+    enough[c] = std::max(enough[c], most_of_substitution * theirs[c]);
+  return refine_until(L, how, b.data(), x.data(), std::move(errors), most_refinements, enough, solve).steps();
 }
 
 template Refinement refine(const TriangleView<float>&, How, const float*, float*, i64, int, const SolveColumns<float>&);

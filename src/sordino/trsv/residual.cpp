@@ -85,15 +85,30 @@ Left left_over(const TriangleView<V>& L, How how, const V* b, const V* x, i64 co
       left.sum.push_back(double(b[k]));
     left.size.push_back(magnitude(b[k]));
   }
-  each_entry(L, how, [&](i64 i, i64 j, V value) {
-    const i64 at = i * columns;
-    subtract(value, x + j * columns, columns, left.sum.data() + parts<V> * at, left.lost.data() + parts<V> * at,
-             left.size.data() + at);
-  });
+  const auto subtract_all = [&](auto count) {
+    each_entry(L, how, [&](i64 i, i64 j, V value) {
+      const i64 at = i * count;
+      subtract(value, x + j * count, count, left.sum.data() + parts<V> * at, left.lost.data() + parts<V> * at,
+               left.size.data() + at);
+    });
+  };
+  if (columns == 1)  // a number that the compiler knows
+    subtract_all(std::integral_constant<i64, 1>{});
+  else if (columns == trial_columns)
+    subtract_all(std::integral_constant<i64, trial_columns>{});
+  else
+    subtract_all(columns);
   return left;
 }
 
 }  // namespace
+
+template <class V>
+std::vector<V> times_ones(const TriangleView<V>& L, How how) {
+  std::vector<V> sums(std::size_t(L.pattern.n), V{});
+  each_entry(L, how, [&](i64 i, i64 /*j*/, V value) { sums[std::size_t(i)] = sums[std::size_t(i)] + value; });
+  return sums;
+}
 
 template <class V>
 void residual(const TriangleView<V>& L, How how, const V* b, const V* x, V* r, i64 columns) {
@@ -117,6 +132,7 @@ std::vector<double> backward_errors(const TriangleView<V>& L, How how, const V* 
 }
 
 #define SORDINO_RESIDUALS(V)                                                        \
+  template std::vector<V> times_ones(const TriangleView<V>&, How);                  \
   template void residual(const TriangleView<V>&, How, const V*, const V*, V*, i64); \
   template std::vector<double> backward_errors(const TriangleView<V>&, How, const V*, const V*, i64);
 SORDINO_RESIDUALS(float)
