@@ -2,8 +2,8 @@
 
 python bench/trsv_trials.py [--problems poisson:20,A.mtx] [--repeats 7] [--record FILE] [--commit ID]
 
-A problem is `poisson:N`, of N^3 cells, or a file; the factors are those of `sordino.splu`. Milliseconds are processor time
-of one thread, medians, of a setup and of the trial of the way forward, and how many steps it wants.
+A problem is `poisson:N`, of N^3 cells, or a file; the factors are those of `sordino.splu`. Milliseconds are processor
+time of one thread, medians, of a setup and of the trial of the way forward, and how many steps it wants.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import statistics
 from pathlib import Path
 
 import numpy as np
@@ -133,3 +134,19 @@ def test_the_page_has_the_record():
     assert f"Choosing changes a setup by {100 * min(more):+.0f} to {100 * max(more):+.0f} %" in page
     for row in rows:
         assert row["predicted_both_ways_s"][-1] == min(row["predicted_both_ways_s"])
+
+
+def test_the_page_of_limits_has_the_trials_before_and_since():
+    record = "2026-11-27_trsv_trials_2_cores.jsonl"
+    page = (ROOT / "docs" / "triangular_limits.md").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in (ROOT / "bench" / "records" / record).read_text().splitlines()]
+    before, since = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    assert [(a["problem"], a["factor"]) for a in before] == [(b["problem"], b["factor"]) for b in since]
+    trials = [b["trial_ms"] / a["trial_ms"] for a, b in zip(before, since, strict=True)]
+    setups = [b["setup_ms"] / a["setup_ms"] for a, b in zip(before, since, strict=True)]
+    said = (
+        f"on a host {min(trials):.2f} to {max(trials):.2f} times as long, {statistics.median(trials):.2f} in the "
+        f"median of {len(trials)} triangles, while setups, which find the growth of inverses since, take "
+        f"{statistics.median(setups):.2f} times as long in the median (`bench/records/{record}`"
+    )
+    assert said in page

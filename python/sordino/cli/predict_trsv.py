@@ -13,7 +13,7 @@ from .. import _triangular_prediction, machines
 from .._direct import check_trans
 from .._factoring import Choice, sweeps_of
 from .._ordering import ORDERINGS
-from .._triangular_options import MOST_RANKS, checked_width
+from .._triangular_options import ALGORITHMS, MOST_RANKS, checked_width
 from .._triangular_prediction import Sweeps
 from ..errors import BadArgument, SordinoError
 from ..io import load_factors, read_matrix
@@ -21,7 +21,7 @@ from ..report import plan_picture, times_over_ranks
 from ..report.record import json_ready
 from ..report.times_over_ranks import Curve
 from ..report.words import count, duration, quantity, sentence
-from . import display
+from . import display, predict_trsv_paper
 from .common import Parser, output_file, whole_number, whole_numbers
 from .processes import say
 from .trsv_system import is_of_factors_file
@@ -37,11 +37,20 @@ def main(argv: Sequence[str]) -> int:
     columns = whole_number(given.nrhs, "--nrhs")
     if columns < 1:
         raise BadArgument(f"--nrhs is at least 1, not {columns}")
+    if given.algorithm not in ALGORITHMS:
+        raise BadArgument(f"--algorithm is {' or '.join(ALGORITHMS)}, not '{given.algorithm}'")
+    if given.algorithm == "paper":
+        predict_trsv_paper.check(given, columns)
+    elif given.layout is not None:
+        raise BadArgument("--layout names layouts of --algorithm paper, and this is algorithm ours")
     machine = machines.load(given.machine)
     measured = _measured(given)
     picture = output_file(given.plot, given, (".svg",), "picture")
     plan_picture_file = output_file(given.plan, given, (".svg",), "picture")
     name, sweeps, choice = _sweeps(given)
+    if given.algorithm == "paper":
+        predict_trsv_paper.predict(given, name, sweeps, choice, machine, ranks, checked_width(told, "paper"))
+        return 0
     try:
         found = _triangular_prediction.predicted(sweeps, machine, ranks, columns, width)
         if given.layouts:
@@ -178,6 +187,17 @@ def _parser() -> Parser:
         "--layouts",
         action="store_true",
         help="also paper 004's algorithm in its layouts of as many ranks, carried out on the virtual clock",
+    )
+    parser.add_argument(
+        "--algorithm",
+        default="ours",
+        metavar="|".join(ALGORITHMS),
+        help="ours, or Algorithm 2 of paper 004: its layouts by their critical paths (default ours)",
+    )
+    parser.add_argument(
+        "--layout",
+        metavar="PxQ,PxQ",
+        help="of --algorithm paper: these layouts (default all of --ranks, or of 1,2,4,6,12,18)",
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the times over ranks (.svg)")
     parser.add_argument(
