@@ -55,8 +55,8 @@ def by_critical_path(
     Notes
     -----
     Values are doubles, and there is one right-hand side: that is what the paper's model knows. A triangle that is
-    solved with transposed has the blocks of algorithm paper, with all rows of a block row. Cost: blocks, a little more than
-    linear, for each layout; memory: 7 bytes for each rank and block column.
+    solved with transposed has the blocks of algorithm paper, with all rows of a block row. Cost: blocks, a little more
+    than linear, for each layout; memory: 7 bytes for each rank and block column.
     """
     found, columns = [], 0
     for triangle, ways in sweeps.triangles:
