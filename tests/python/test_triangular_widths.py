@@ -150,3 +150,6 @@ def test_the_page_of_limits_has_the_trials_before_and_since():
         f"{statistics.median(setups):.2f} times as long in the median (`bench/records/{record}`"
     )
     assert said in page
+    steps = {(row["problem"].split(".")[0][:5], row["factor"]): row["steps"] for row in since}
+    assert steps["Scale", "L"] == steps["add20", "U"] == 0 < steps["bayer", "U"]
+    assert "by the trial of four, which came later, neither takes a step on a host" in page
