@@ -52,7 +52,7 @@ def factorized(
         Most columns of a block, whose triangle is inverted; none by rows. By default 256, or 128 of algorithm paper.
         "auto" of engines cuda and model: of 32, 64, 128 and 256 the least that no other one is predicted to beat by
         5 %, on the machine that chooses ranks, for one right-hand side and both ways (``statistics["width_reason"]``);
-        on a host 128; with `plans` theirs. Choosing makes a setup up to a third longer.
+        on a host 128; with `plans` theirs. Choosing makes a setup up to 40 % longer.
     algorithm : {"ours", "paper"}
         Ours, or Algorithm 1 of paper 004 as a baseline, not by processes: sums as they come, so that the last
         bits differ from solve to solve; right-hand sides one after the other; with `layout`.
