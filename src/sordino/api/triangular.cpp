@@ -230,7 +230,7 @@ struct TriangularSolver<V>::State {
 
   int refinements_wanted(const TriangleView<V>& L, How how) {
     if (rows) return 0;  // as exact as substitution is
-    const int steps = trsv::refinements_wanted<V>(L, how, solving(how));
+    const int steps = trsv::refinements_wanted<V>(L, how, solving(how), options.threads);
     return factor && wants_all_steps<V>(factor->growth()) ? most_refinements : steps;
   }
   /// Keeps the triangle by rows from now on where its inverses have lost what refinement cannot find again.
@@ -277,7 +277,7 @@ void TriangularSolver<V>::solve(const V* b, V* x, i64 columns, How how) {
 template <class V>
 Refinement TriangularSolver<V>::refine(const TriangleView<V>& L, const V* b, V* x, i64 columns, How how, int most_steps) {
   const std::lock_guard lock(state_->turn);
-  return trsv::refine(L, how, b, x, columns, most_steps, state_->solving(how));
+  return trsv::refine(L, how, b, x, columns, most_steps, state_->solving(how), state_->options.threads);
 }
 
 template <class V>

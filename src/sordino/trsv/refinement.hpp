@@ -48,7 +48,7 @@ using SolveColumns = std::function<void(const V* b, V* x, i64 columns)>;
 /// back, and is the last. Cost: a pass over L, and of each step a solve and two.
 template <class V>
 Refinement refine(const TriangleView<V>& L, How how, const V* b, V* x, i64 columns, int most_steps,
-                  const SolveColumns<V>& solve);
+                  const SolveColumns<V>& solve, int threads = 1);
 
 /// How many steps solves want, at most most_refinements: as many as leave each column of a trial a backward error of 16
 /// roundings, or of four times that of substitution with the same b. The trial is L x = L * 1, where inverting an
@@ -56,7 +56,7 @@ Refinement refine(const TriangleView<V>& L, How how, const V* b, V* x, i64 colum
 /// four columns, a plain pass over L and one of four columns; where that leaves more than 16 roundings, substitution and
 /// another pass; and those of each step.
 template <class V>
-int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>& solve);
+int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>& solve, int threads = 1);
 
 }  // namespace trsv
 }  // namespace sordino
