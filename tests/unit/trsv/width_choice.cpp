@@ -31,7 +31,9 @@ Machine machine(double step, double bandwidth) {
   return m;
 }
 
-Supernodes nodes_of(i32 side) { return find_supernodes(triangles::with_fill(triangles::nested_grid(side, side, side)).pattern()); }
+Supernodes nodes_of(i32 side) {
+  return find_supernodes(triangles::with_fill(triangles::nested_grid(side, side, side)).pattern());
+}
 
 i32 widest(const Supernodes& nodes) {
   i32 most = 0;
