@@ -236,6 +236,10 @@ struct TriangularSolver<V>::State {
   /// Keeps the triangle by rows from now on where its inverses have lost what refinement cannot find again.
   void leave_lost_blocks(const TriangleView<V>& L) {
     if (!factor || is_refinable<V>(factor->growth())) return;
+    if (options.engine == "processes")
+      throw Error(Errc::unsupported,
+                  "a pivot is so small that inverses of blocks would lose all digits, and the triangle is to be kept by rows, "
+                  "which one process alone solves with: use engine host");
     emplace_rows(L);
     forward = {}, backward = {};
     factor.reset();
