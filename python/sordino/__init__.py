@@ -17,6 +17,7 @@ from . import log as _log  # noqa: F401  the logger must have its handler from t
 from ._charge import Charge, bem
 from ._comm import Communicator, Pending, run
 from ._estimate import estimate_memory
+from ._factorized import factorized
 from ._factors import Factors
 from ._hmatrix import HMatrix, hmatrix
 from ._incomplete import ic0, ilu0
@@ -26,7 +27,7 @@ from ._rows import RowsSolver
 from ._solution import Solution
 from ._solve import Solver
 from ._splu import splu
-from ._triangular import FactorizedTriangle, factorized
+from ._triangular import FactorizedTriangle
 from .errors import (
     AsymmetryWarning,
     BadArgument,
@@ -38,6 +39,7 @@ from .errors import (
     NotConvergedWarning,
     PeerFailed,
     SordinoError,
+    TinyPivotWarning,
     Unsupported,
 )
 from .io import read_matrix, read_surface, read_vector
@@ -72,6 +74,7 @@ __all__ = [
     "Solution",
     "Solver",
     "SordinoError",
+    "TinyPivotWarning",
     "Unsupported",
     "__version__",
     "bem",

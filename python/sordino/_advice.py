@@ -15,7 +15,7 @@ from ._options import symmetric_methods
 from ._order import Order
 from ._solution import callers_level
 from ._system import System
-from .errors import AsymmetryWarning, BadArgument
+from .errors import AsymmetryWarning, BadArgument, Unsupported
 
 _NOT_MAPPED = "does not map vector"  # the core's, where a nullspace is none
 _OTHER_METHOD = "; use bicgstab"  # the core's advice where a matrix seems indefinite
@@ -86,6 +86,22 @@ def parts_named(rows: CsrArrays | None, options: dict[str, Any], order: Order) -
         if not parts:
             raise
         raise BadArgument(f"{error}; {_of_parts(parts, rows.n, 0, 0)}") from None
+
+
+def require_hermitian_preconditioner(system: System, method: str) -> None:
+    """Refuse a preconditioner that is known not to be symmetric where a method needs that; one that varies it may be.
+
+    Raises
+    ------
+    Unsupported
+    """
+    M = system.given.get("preconditioner")
+    if M is None or M.hermitian is not False or method not in symmetric_methods() or method == "fcg":
+        return
+    raise Unsupported(
+        f"M is one triangle, which is not symmetric, and solver {method} needs that: give M=F.cholesky(), which is "
+        "L L^H, or solver fcg, bicgstab or gmres"
+    )
 
 
 class Suitability:

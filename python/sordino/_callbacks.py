@@ -23,6 +23,8 @@ class Function:
 
     Attributes
     ----------
+    hermitian : bool or None
+        Whether it is; None where nobody knows.
     kept : BaseException or None
         What the function raised. From then on every result is NaN, which ends the solve.
     """
@@ -33,6 +35,7 @@ class Function:
         self._what = what
         self._type: Any = np.complex128 if complex else np.float64
         self.kept: BaseException | None = None
+        self.hermitian: bool | None = None
 
     def __call__(self, x: np.ndarray, y: np.ndarray) -> None:
         """Fills `y`; both live for the call alone."""

@@ -54,7 +54,9 @@ class Triangles:
 
     def _set_up(self, name: str, columns: Columns, options: dict[str, Any]) -> FactorizedTriangle:
         unit = self._units[name == "U"]
-        return _named(name, lambda: FactorizedTriangle(columns, unit=unit, options=options))
+        triangle = _named(name, lambda: FactorizedTriangle(columns, unit=unit, options=options))
+        triangle.look_at_pivots(f"{name}: ")
+        return triangle
 
     @property
     def parts(self) -> dict[str, FactorizedTriangle]:
@@ -112,6 +114,7 @@ class Triangles:
             for name, triangle in self.parts.items():
                 begun.append(name)
                 _named(name, partial(triangle.take, values[name]))
+                triangle.look_at_pivots(f"{name}: ")
         except PeerFailed:
             raise
         except BaseException as wrong:  # Ctrl-C, too: both triangles are of one matrix

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from . import _nullspace, _options, _order
-from ._advice import Suitability
+from ._advice import Suitability, require_hermitian_preconditioner
 from ._at_once import AtOnce
 from ._callbacks import Callback, Relay, checked_callback, heeded, looks
 from ._core_solver import CoreSolver
@@ -47,7 +47,8 @@ class Solver:
         an approximation of the inverse of A. One that is diagonal is fused into the solver's updates; any other
         one works with ``cg``, ``fcg`` (if it changes), ``gmres`` and ``bicgstab`` (twice an iteration): a matrix is
         distributed, functions are called as a LinearOperator A is; of a coarser :class:`HMatrix`, ``gmres`` takes
-        `inner` steps of BiCGStab; of ``levels`` with ``A`` and ``P``, one cycle with Chebyshev polynomials is taken.
+        `inner` steps of BiCGStab; of ``levels`` with ``A`` and ``P``, one cycle with Chebyshev polynomials is taken; a
+        :class:`FactorizedTriangle` L is L^-1, ``L.cholesky()`` (L L^H)^-1, and the pair ``(L, U)`` (L U)^-1.
     nullspace : array_like, shape (n,) or (n, k), or "constant", optional
         What a singular A maps to zero, by columns of any basis. b is then projected onto the range of A, x is
         orthogonal to the nullspace, and what is verified is ``||P b - A x|| <= max(rtol ||P b||, atol)``:
@@ -116,6 +117,7 @@ class Solver:
         given = {**system.extras(), **_nullspace.in_words(self._null), **self._order.given, **self._looks}
         self._held = CoreSolver(system, self._order, self._options, described, given)
         native = self._held.native()
+        require_hermitian_preconditioner(system, native.method())
         warn_of_unheeded(self._options, native.method(), coarse="coarse" in system.given)
         self._suits = Suitability(system, self._order.places, self.options["solver"], native.method())
         others = bool(self._looks) or _nullspace.named(self._null, self._options)

@@ -15,6 +15,8 @@ from ._hierarchy import Hierarchy, as_hierarchy, is_hierarchy
 from ._hmatrix import HMatrix, product_of
 from ._matrix import MOST_ROWS, CsrArrays, as_csr
 from ._numbers import is_complex, words
+from ._triangular import FactorizedTriangle
+from ._triangular_pair import TrianglePair, holds_triangles, pair_of
 from ._vectors import is_single
 from .errors import BadArgument, Unsupported
 
@@ -87,7 +89,8 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
     ----------
     A : sparse or dense array, LinearOperator, or an object with ``shape`` and ``matvec``, shape (n, n)
     M : the same, or a function of a vector; approximates the inverse of A; or a hierarchy as PyAMG makes it
-        A matrix is taken by its entries, a hierarchy by its levels', everything else is called on whole vectors.
+        A matrix is taken by its entries, a hierarchy by its levels', everything else is called on whole vectors; of a
+        pair of triangles, (L, U), both are solved with.
     own : bool
         Whether the result must share no memory with `A`.
 
@@ -96,6 +99,7 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
     BadArgument
         Not square, of another size than each other, NaN or infinity inside.
     """
+    M = pair_of(M) if holds_triangles(M) else M
     A, M = _matrix_inside(A), _matrix_inside(M)
     if hasattr(M, "aspreconditioner") and not is_hierarchy(M):
         M = M.aspreconditioner()
@@ -153,7 +157,9 @@ def _preconditioner(M: Any, n: int, numbers: bool) -> dict[str, Any]:
         if tuple(M.shape) != (n, n):
             raise BadArgument(f"{what} is of shape {tuple(M.shape)}, and the matrix is {n} x {n}")
         _size_of(M, what)
-        return {"preconditioner": Function(M.matvec, n, what, numbers)}
+        function = Function(M.matvec, n, what, numbers)
+        function.hermitian = M.hermitian if isinstance(M, (FactorizedTriangle, TrianglePair)) else None
+        return {"preconditioner": function}
     if callable(M):
         return {"preconditioner": Function(M, n, what, numbers)}
     if not sp.issparse(M):

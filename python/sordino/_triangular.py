@@ -1,9 +1,10 @@
-"""Sparse triangular systems, set up once and solved many times: :func:`factorized`."""
+"""A sparse triangle that is set up once and solved with many times: :class:`FactorizedTriangle`."""
 
 from __future__ import annotations
 
 import os
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,121 +16,14 @@ from ._libraries import library_of
 from ._matrix import all_finite
 from ._native import core, translated
 from ._residuals import Residuals
+from ._solution import callers_level
 from ._triangular_arrays import solved_there, stays
-from ._triangular_options import checked_options, whole
-from .errors import BadArgument, Unsupported
+from ._triangular_options import whole
+from .errors import BadArgument, TinyPivotWarning, Unsupported
 from .io.output import OutputFile
 from .io.plan_files import plan_file, write_plans
 from .log import logger
 from .report.words import duration
-
-
-def factorized(
-    L: Any,
-    lower: bool = True,
-    unit_diagonal: bool = False,
-    *,
-    ranks: int | str = "auto",
-    threads: int | None = None,
-    width: int | None = None,
-    algorithm: str = "ours",
-    layout: str | tuple[int, int] = "",
-    engine: str = "host",
-    devices: str = "",
-    blocks: int = 0,
-    timeout: float = 60.0,
-    machine: Any = None,
-    seed: int = 0,
-    plans: str | os.PathLike[str] | None = None,
-) -> FactorizedTriangle:
-    """Set up a sparse triangular matrix for fast solves: blocks of its columns, with inverted triangles.
-
-    Where elimination would fill the pattern, as that of an incomplete factor, blocks would store mostly zeros: such a
-    triangle is kept by rows, and solved by substitution, level by level (``statistics["by_rows"]``).
-
-    Parameters
-    ----------
-    L : SciPy sparse matrix or array of any format, or dense array, shape (n, n)
-        float32, float64 or complex128, in which it is solved; complex64 is computed as complex128, all else as float64.
-        Duplicates are summed.
-    lower : bool
-        Whether entries are on and below the diagonal, else on and above it.
-    unit_diagonal : bool
-        The diagonal is 1, whatever is stored there.
-    ranks : int or "auto"
-        That share the blocks, at most 32 of all processes. "auto" of engines host and processes is one, whose blocks
-        all threads compute, or one of each process; of engines cuda and model as many as are predicted to be fast, each
-        more for 5 % less time, of the GPUs there are or of one node of the machine (``statistics["ranks_reason"]``).
-    threads : int, optional
-        As many as there are cores, if not given; at least one for each rank.
-    width : int, optional
-        Most columns of a block, whose triangle is inverted; none by rows. By default 256, or 128 of algorithm paper.
-    algorithm : {"ours", "paper"}
-        Ours, or Algorithm 1 of paper 004 as a baseline, not by processes: sums as they come, so that the last
-        bits differ from solve to solve; right-hand sides one after the other; with `layout`.
-    layout : str or (int, int)
-        Of algorithm paper: ``"PxQ"`` ranks, among which blocks are dealt out; empty: `ranks` x 1.
-    engine : {"host", "processes", "cuda", "model"}
-        Who computes: threads of this process; so many ranks of each process that ``mpiexec`` has started, a thread
-        each (all processes set up the same triangle, solve with the same B, and get the same X); a GPU for each rank,
-        which gets the values with the first solve; or ranks of a described machine, on a virtual clock
-        (``statistics["modelled_seconds"]``), with the bits of the host.
-    devices : str
-        Of engine cuda: which GPUs, such as "0-3" or "0,2"; empty: the first ones.
-    blocks : int
-        Of engine cuda and algorithm ours: thread blocks on each GPU, at most 65,536; 0: as many as it holds at once,
-        which is the fastest. For tests, and to leave room for other kernels: bits stay the same.
-    timeout : float
-        Seconds in which nothing moves, after which a solve ends with an error; 0: never.
-    machine : str, path or dict, optional
-        Of engine model, as :class:`sordino.Solver` takes it. Of engine cuda it chooses ``ranks="auto"``; without one
-        that is the description that is most like this machine's GPUs.
-    seed : int
-        Of engine model: 0 delivers in order of time, others delay tasks and messages at random. Of engines host and
-        processes others delay tasks of algorithm ours, each solve's others. For tests: bits stay the same.
-    plans : path, optional
-        What :meth:`FactorizedTriangle.save_plans` has written of a triangle with this pattern, dtype, width and ranks:
-        supernodes and plans are then checked instead of made. Bits are the same with and without.
-
-    Returns
-    -------
-    FactorizedTriangle
-
-    Raises
-    ------
-    BadArgument
-        Not square or not triangular (which entry), a pivot that is zero or too small to be divided by (which row), NaN
-        or infinity, an option out of range, or plans that were made for something else.
-    FileError
-        Plans that cannot be read, are damaged, or are of another version.
-
-    Notes
-    -----
-    Cost: linear in the entries that supernodes store, times half their width. Memory: 8 bytes for each of them
-    (float64), with the zeros that make supernodes wider, and 12 for each entry that was given. By rows: linear in the
-    entries; 12 bytes for each and 20 for each row, twice where both directions are solved. The GIL is released.
-
-    Examples
-    --------
-    >>> F = sordino.factorized(L)                        # doctest: +SKIP
-    >>> x = F.solve(b)                                   # doctest: +SKIP
-    >>> y = F.solve(x, trans="T")                        # doctest: +SKIP
-    """
-    options = checked_options(
-        ranks=ranks,
-        threads=threads,
-        width=width,
-        algorithm=algorithm,
-        layout=layout,
-        engine=engine,
-        devices=devices,
-        blocks=blocks,
-        timeout=timeout,
-        machine=machine,
-        seed=seed,
-        plans=plans,
-    )
-    return FactorizedTriangle(Columns(L, lower=bool(lower)), unit=bool(unit_diagonal), options=options)
 
 
 class FactorizedTriangle:
@@ -160,6 +54,21 @@ class FactorizedTriangle:
         with translated():
             words = options | {"plans": self._plans_of(options)}
             self._native = core().Triangle(columns.begin, columns.rows, columns.values, unit, words)
+
+    def look_at_pivots(self, name: str = "") -> None:
+        """Warn of the tiniest pivot, if one is tiny; the triangle is called `name` in the sentence."""
+        s = self.statistics
+        if not s["tiny_pivots"]:
+            return
+        row, size, largest, in_column = s["tiny_pivot"]
+        others = f", as {s['tiny_pivots'] - 1:,} more are beside theirs" if s["tiny_pivots"] > 1 else ""
+        warnings.warn(
+            f"{name}the pivot of row {row:,} is tiny, {size:.3g} beside {largest:.3g} in its "
+            f"{'column' if in_column == self.lower else 'row'}{others} (rows are counted from 0): the triangle may be "
+            "singular",
+            TinyPivotWarning,
+            stacklevel=callers_level(),
+        )
 
     def solve(self, B: Any, trans: str = "N", refine: int | str = "auto") -> Any:
         """Solve L X = B, with trans="T" L^T X = B, with "H" L^H X = B.
@@ -206,6 +115,35 @@ class FactorizedTriangle:
         self._reported(start, errors, trans)
         joined = given.joined(list(np.ascontiguousarray(x.T)) if x.shape[1] > 1 else [x[:, 0]])
         return check_overflow(joined, all_finite(np.ascontiguousarray(x)))
+
+    @property
+    def hermitian(self) -> bool:
+        """Whether the triangle is a real diagonal: no other one is its own conjugate transpose."""
+        n, columns = self.shape[0], self.columns
+        if len(columns.rows) > n or np.any(columns.rows != np.repeat(np.arange(n), np.diff(columns.begin))):
+            return False
+        return self.unit_diagonal or not np.any(np.imag(columns.values))
+
+    def matvec(self, b: Any) -> Any:
+        """X of L X = B: with that a triangle is an operator, L^-1, of :class:`sordino.Solver` and of SciPy, ``M=F``.
+
+        It is not symmetric: for methods that need that, give ``M=F.cholesky()``. Shapes and errors as of :meth:`solve`.
+        """
+        return self.solve(b)
+
+    def rmatvec(self, b: Any) -> Any:
+        """X of L^H X = B, as :meth:`matvec`."""
+        return self.solve(b, "H")
+
+    def cholesky(self) -> Any:
+        """(L L^H)^-1, of an upper triangle (U^H U)^-1, as an operator that is Hermitian: ``M=F.cholesky()``.
+
+        Of L of an incomplete factorisation of a Hermitian matrix that is its preconditioner. A pair of triangles,
+        ``M=(L, U)``, is (L U)^-1. Cost of an application: two solves.
+        """
+        from ._triangular_pair import cholesky_of  # which is made of triangles
+
+        return cholesky_of(self)
 
     def wants_steps(self, trans: str, refine: int | str) -> bool:
         """Whether solves are refined."""
@@ -312,11 +250,17 @@ class FactorizedTriangle:
         together or not at all: a pivot of zero in one of them is refused in all. Values are not compared.
         """
         self.take(self.columns.new_values(values))
+        self.look_at_pivots()
 
     def take(self, new: np.ndarray) -> None:
         """As :meth:`update`, of values that are checked, in the order of `columns`."""
-        with translated():
-            self._native.update(new)
+        try:
+            with translated():
+                self._native.update(new)
+        except Unsupported:  # processes, whose blocks have them before it is known that inverses are no good
+            with translated():
+                self._native.update(self.columns.values)
+            raise
         self.columns.values = new
         self._wanted_steps, self.residuals = {}, {}
 
@@ -368,12 +312,17 @@ class FactorizedTriangle:
         ``n``, ``entries`` (as given), ``by_rows`` (whether it is kept so, and not by supernodes), ``stored_entries``
         (with the zeros that make supernodes wider), ``stored_bytes`` (of their values), ``memory_bytes`` (of all that
         is kept, but the triangle as it was given), ``blocks`` (0 by rows), ``longest_chain`` (blocks, or rows, that
-        wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a solve is planned), ``ranks`` (0
+        wait for one another), ``tiny_pivots`` (how many; see :func:`factorized`) and ``tiny_pivot`` (of the one that is
+        smallest beside its row or column: which row, its size, the size of the largest entry there, and whether that is
+        in its column, of L, or of U^T), ``growth`` (by how much more roundings inverted blocks leave than substitution,
+        at most: above 1.8e12 in float64, 5e5 in float32, rows are kept instead),
+        ``forward_tasks`` and ``backward_tasks`` (0 until such a solve is planned), ``ranks`` (0
         until they are chosen), ``forward_ranks`` and ``backward_ranks`` (as tasks), ``ranks_reason`` (why so many,
-        where they were chosen; of one of them ``forward_reason``, ``backward_reason``), ``threads``, ``setup_seconds``
-        (of the last update, after one), ``symbolic_seconds`` (a part of the first setup: of finding supernodes, or
-        checking saved ones), ``plan_seconds`` (of saved plans: of checking them), and ``modelled_seconds`` (of the last
-        solve, by engine model).
+        where they were chosen; of one of them ``forward_reason``, ``backward_reason``), ``width`` (most columns of a
+        block; 0 by rows) and ``width_reason`` (why, where it was chosen), ``threads``, ``setup_seconds`` (of the last
+        update, after one), ``symbolic_seconds`` (a part of the first setup: of finding supernodes, or checking saved
+        ones), ``width_seconds`` (a part of that: of choosing the width), ``plan_seconds`` (of saved plans: of checking
+        them), and ``modelled_seconds`` (of the last solve, by engine model).
         """
         found: dict[str, Any] = self._native.statistics()
         return found

@@ -24,7 +24,7 @@ def checked_options(
     *,
     ranks: int | str = "auto",
     threads: int | None = None,
-    width: int | None = None,
+    width: int | str | None = None,
     algorithm: str = "ours",
     layout: str | tuple[int, int] = "",
     engine: str = "host",
@@ -59,11 +59,11 @@ def checked_options(
         "blocks": whole(blocks, "blocks", 0),
         "ranks": wanted,
         "threads": 0 if threads is None else whole(threads, "threads", 1),
-        "width": WIDTHS[algorithm] if width is None else whole(width, "width", 1),
+        "width": checked_width(width, algorithm),
         "algorithm": algorithm,
         "layout": grid,
         "timeout": _seconds(timeout),
-        "machine": _machine(machine, engine, chosen),
+        "machine": _machine(machine, engine, chosen or (width == "auto" and algorithm == "ours")),
         "seed": whole(seed, "seed", 0),
         "plans": None if plans is None else PlanFile(plans),
     }
@@ -78,15 +78,24 @@ def known_options(given: dict[str, Any]) -> dict[str, Any]:
         raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(given)}") from None
 
 
+def checked_width(width: int | str | None, algorithm: str = "ours") -> int:
+    """Most columns of a block as the core takes it: 0 is "auto", which of algorithm paper is the paper's."""
+    if width is None or (width == "auto" and algorithm == "paper"):
+        return WIDTHS[algorithm]
+    if isinstance(width, str) and width != "auto":
+        raise BadArgument(f"width is a whole number, at least 1, or 'auto', not {width!r}")
+    return 0 if width == "auto" else whole(width, "width", 1)
+
+
 def _machine(machine: Any, engine: str, chosen: bool) -> dict[str, Any] | None:
-    """What the core takes of a described machine: one is of engine model, or chooses the ranks of engine cuda."""
+    """What the core takes of a described machine: one is of engine model, or engine cuda chooses something by it."""
     if engine == "model" or (engine == "cuda" and chosen):
         default = machines.DEFAULT if engine == "model" else _like_this_one()
         return machines.numbers_of_triangular(machines.load(default if machine is None else machine))
     if machine is not None:
         raise BadArgument(
-            f"a machine is described for engine model, or for ranks='auto' of engine cuda; this is engine {engine}"
-            f"{' with ranks' if engine == 'cuda' else ''}"
+            "a machine is described for engine model, or for ranks='auto' or width='auto' of engine cuda; this is "
+            f"engine {engine}{' with numbers for both' if engine == 'cuda' else ''}"
         )
     return None
 

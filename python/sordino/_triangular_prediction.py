@@ -101,9 +101,10 @@ def predicted(
     -------
     dict
         ``stored_entries``, ``stored_bytes``, ``blocks`` and ``by_rows`` (how many are kept so) of all triangles;
-        ``predicted``: for each number ``ranks``, ``seconds``, ``speedup`` (over the first number), ``messages``,
-        ``message_bytes`` (None where a triangle is kept by rows); ``best``, the fastest number of ranks, of equals the
-        least; ``left_out``, the numbers that some triangle has too few blocks for.
+        ``widths`` and ``width_reasons`` of those that are not (empty ones unless `width` is 0, by which each chooses
+        its own, for one rank); ``predicted``: for each number ``ranks``, ``seconds``, ``speedup`` (over the first
+        number), ``messages``, ``message_bytes`` (None where a triangle is kept by rows); ``best``, the fastest number
+        of ranks, of equals the least; ``left_out``, the numbers that some triangle has too few blocks for.
     """
     wanted = ranks or [1, 2, 4]
     found = []
@@ -132,6 +133,8 @@ def predicted(
         key: sum(f.get(key, 0) for f in found)
         for key in ("stored_entries", "stored_bytes", "blocks", "by_rows")
     }
+    whole["widths"] = [f["width"] for f in found if "width" in f]
+    whole["width_reasons"] = [f["width_reason"] for f in found if "width" in f]
     parts = [way for f in found for way in f["predicted"]]
     rows = [
         _added(some) for some in zip(*parts, strict=False)

@@ -115,6 +115,10 @@ class AsymmetryWarning(RuntimeWarning):
     """A matrix is not symmetric, and the method that it is given to needs that."""
 
 
+class TinyPivotWarning(RuntimeWarning):
+    """A pivot of a triangle is so small beside its row or column that it may stand for zero; the row is named."""
+
+
 class CompressionWarning(RuntimeWarning):
     """An H-matrix is off by more than its eps, or may be, as its estimate says after all that was done again."""
 

@@ -11,7 +11,7 @@
 #include "convert.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/trsv/level_factor.hpp"
-#include "sordino/trsv/prediction.hpp"
+#include "sordino/trsv/width_choice.hpp"
 
 namespace sordino::python {
 namespace {
@@ -96,7 +96,8 @@ TriangularOptions options_of(const nb::dict& given) {
   o.blocks = nb::cast<int>(given["blocks"]);
   o.ranks = nb::cast<int>(given["ranks"]);
   o.threads = nb::cast<int>(given["threads"]);
-  o.width = nb::cast<i32>(given["width"]);
+  o.choose_width = nb::cast<i32>(given["width"]) == 0;
+  if (!o.choose_width) o.width = nb::cast<i32>(given["width"]);
   o.algorithm = nb::cast<std::string>(given["algorithm"]);
   std::tie(o.layout_rows, o.layout_columns) = nb::cast<std::pair<int, int>>(given["layout"]);
   o.timeout = nb::cast<double>(given["timeout"]);
@@ -274,11 +275,17 @@ class PyTriangle {
     d["backward_ranks"] = s.backward_ranks;
     const char* between = s.forward_reason.empty() || s.backward_reason.empty() ? "" : "; ";
     d["ranks_reason"] = s.forward_reason + between + s.backward_reason;
+    d["growth"] = s.growth;
+    d["tiny_pivots"] = s.tiny.count;
+    d["tiny_pivot"] = nb::make_tuple(s.tiny.row, s.tiny.pivot, s.tiny.largest, s.tiny.in_column);
+    d["width"] = s.width;
+    d["width_reason"] = s.width_reason;
     d["forward_reason"] = s.forward_reason;
     d["backward_reason"] = s.backward_reason;
     d["threads"] = s.threads;
     d["setup_seconds"] = s.setup_seconds;
     d["symbolic_seconds"] = s.symbolic_seconds;
+    d["width_seconds"] = s.width_seconds;
     d["plan_seconds"] = s.plan_seconds;
     d["modelled_seconds"] = s.modelled_seconds;
     return d;
@@ -294,20 +301,26 @@ class PyTriangle {
 
 /// Of a triangle's pattern, by columns: for each direction, predictions for these numbers of ranks. `filled`: its elimination's
 /// fill is what the triangle has, too; else one that stores too little of that is refused, for it is kept by rows. More ranks
-/// than blocks are refused, or, unless `all`, left out.
+/// than blocks are refused, or, unless `all`, left out. A width of 0 is chosen, for one rank.
 nb::dict predicted_triangle(Array<i64> begin, Array<i32> rows, const std::vector<std::string>& directions, i64 value_bytes,
                             bool filled, i32 width, const nb::object& machine, std::vector<int> ranks, bool all, i64 columns) {
   if (begin.size() < 2 || begin.data()[begin.size() - 1] != i64(rows.size()))
     bad_argument("the arrays of a triangle do not belong together");
   const Machine described = machine_of(machine);
   trsv::Blocks blocks;
+  std::string width_reason;
   std::vector<std::vector<trsv::RanksPrediction>> found;
   {
     nb::gil_scoped_release release;
     const trsv::LowerPattern pattern{i64(begin.size()) - 1, begin.data(), rows.data()};
     if (!filled && trsv::is_better_by_rows(pattern, value_bytes))
       bad_argument("supernodes of the triangle would store too many zeros: it is solved by rows, which is not predicted");
-    blocks = trsv::cut(trsv::find_supernodes(pattern), width);
+    const trsv::Supernodes nodes = trsv::find_supernodes(pattern);
+    if (width == 0) {
+      const trsv::WidthChoice choice = trsv::choose_width(nodes, value_bytes, described);
+      width = choice.width(), width_reason = choice.said();
+    }
+    blocks = trsv::cut(nodes, width);
     if (!all) std::erase_if(ranks, [&](int some) { return some > blocks.count(); });
     for (const std::string& direction : directions)
       found.push_back(trsv::choose_ranks(blocks, direction == "forward" ? trsv::Direction::forward : trsv::Direction::backward,
@@ -318,6 +331,8 @@ nb::dict predicted_triangle(Array<i64> begin, Array<i32> rows, const std::vector
   d["stored_entries"] = blocks.entries;
   d["stored_bytes"] = blocks.values * value_bytes;
   d["blocks"] = blocks.count();
+  d["width"] = width;
+  d["width_reason"] = width_reason;
   nb::list of_directions;
   for (const auto& of_direction : found) {
     nb::list list;

@@ -88,3 +88,30 @@ def test_more_ranks_than_gpus_are_refused() -> None:
     F = sordino.factorized(triangle(8, np.float64, 8), engine="cuda", ranks=len(REPORT["devices"]) + 1)
     with pytest.raises(sordino.SordinoError, match="needs as many GPUs"):
         F.solve(np.ones(512))
+
+
+def test_the_width_is_chosen_by_what_is_most_like_these_gpus() -> None:
+    L = sordino.splu(sordino.poisson(12, 11, 10), "mmd").factors.lower
+    b = np.random.default_rng(8).standard_normal(L.shape[0])
+    for options in ({}, {"ranks": 1}, {"machine": "h100x2"}):
+        F = sordino.factorized(L, width="auto", engine="cuda", **options)
+        s = F.statistics
+        assert s["width"] in (32, 64, 128, 256) and s["width_reason"].startswith(f"width {s['width']}: ")
+        assert F.backward_error(b, F.solve(b)) < 2e-15
+
+
+@pytest.mark.parametrize("trans", ["N", "T"])
+def test_a_triangle_with_a_tiny_pivot_is_substituted_on_gpus_too(trans: str) -> None:
+    rng = np.random.default_rng(9)
+    T = np.tril(rng.uniform(-1, 1, (80, 80)), -1) + np.diag(rng.uniform(9, 18, 80))
+    F = sordino.factorized(sp.csr_array(T), engine="cuda", ranks=1)
+    b = T[:, 3].copy() if trans == "N" else T[70].copy()
+    assert not F.statistics["by_rows"] and F.backward_error(b, F.solve(b, trans), trans) < 1e-12
+    T[40, 40] = 1e-25
+    b = T[:, 3].copy() if trans == "N" else T[70].copy()
+    with pytest.warns(sordino.TinyPivotWarning, match="the pivot of row 40 is tiny"):
+        F.update(sp.csr_array(T))
+    assert F.statistics["by_rows"]
+    assert F.backward_error(b, F.solve(b, trans), trans) < 2e-15
+    host = sordino.factorized(sp.csr_array(T), engine="model", ranks=1)
+    np.testing.assert_array_equal(F.solve(b, trans), host.solve(b, trans))

@@ -88,7 +88,7 @@ def test_a_solve_that_is_exact_enough_takes_no_other_one(dtype, solves, rng_of_t
 @pytest.mark.parametrize("dtype", [np.float32, float, complex])
 def test_digits_that_inverting_costs_are_refined_with_the_matrix(dtype, solves):
     """L is like Kahan's matrix, whose inverse grows by a factor of 2.3 from row to row; A = 2 L."""
-    n = 20 if dtype == np.float32 else 40
+    n = 18 if dtype == np.float32 else 36
     L = sp.csc_array((np.tril(-np.ones((n, n)), -1) + 0.75 * np.eye(n)).astype(dtype))
     A = sp.csr_array(2 * L.astype(np.result_type(dtype, float)))
     F = sordino.factorized_lu(sordino.Factors(L, sp.csr_array(2 * sp.eye_array(n, dtype=dtype))), A)

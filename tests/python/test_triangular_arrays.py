@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import sordino
 from sordino import _device, _libraries, _triangular, _triangular_arrays
 
-N = 40
+N = 36
 
 
 class OnGpu(_libraries.Numpy):
@@ -69,7 +69,7 @@ def rounding(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, float, complex])
 @pytest.mark.parametrize("trans", ["N", "T", "H"])
 def test_solves_that_want_refinement_are_refined_where_b_is(lower, dtype, trans):
-    L = kahan(dtype, 20 if dtype is np.float32 else N)
+    L = kahan(dtype, 18 if dtype is np.float32 else N)
     T = L if lower else L.T
     F = on_gpu(sp.csr_array(T), lower)
     of = {"N": T, "T": T.T, "H": T.conj().T}[trans]

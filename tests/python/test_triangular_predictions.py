@@ -263,7 +263,7 @@ def test_the_command_says_why_so_many_ranks(cli, files):
 
 
 def test_a_machine_chooses_ranks_of_engine_cuda_only_where_they_are_not_given(files):
-    with pytest.raises(BadArgument, match="or for ranks='auto' of engine cuda"):
+    with pytest.raises(BadArgument, match="or for ranks='auto' or width='auto' of engine cuda"):
         sordino.factorized(files, engine="cuda", ranks=2, machine="h100x2")
     with pytest.raises(BadArgument, match="this is engine host"):
         sordino.factorized(files, machine="h100x2")

@@ -168,3 +168,26 @@ def test_triangles_by_rows_are_for_one_process():
         sordino.factorized(np.tril(sordino.poisson(12, 12, 12).toarray()), engine="processes")
     with pytest.raises(BadArgument, match="engine is host, processes, cuda or model"):
         sordino.factorized(np.eye(3), engine="mpi")
+
+
+LOST = """
+import numpy as np, scipy.sparse as sp, sordino
+rng = np.random.default_rng(9)
+T = np.tril(rng.uniform(-1, 1, (80, 80)), -1) + np.diag(rng.uniform(9, 18, 80))
+F = sordino.factorized(sp.csr_array(T), engine="processes", width=16, timeout=20)
+b = np.ones(80)
+x = F.solve(b)
+S = T.copy()
+S[41, 41] = 1e-25  # not the first of its block, of which there are five with 16 columns each
+try:
+    F.update(sp.csr_array(S))
+except sordino.Unsupported as error:
+    print(f"[{error}] {np.array_equal(F.solve(b), x)}\\n", end="", flush=True)
+"""
+
+
+def test_inverses_that_lose_all_digits_are_refused_by_all_and_the_old_values_stay(mpirun_python):
+    done = mpirun_python(2, "-c", LOST)
+    assert done.returncode == 0, done.stderr
+    said = "which one process alone solves with: use engine host] True"
+    assert done.stdout.count(said) == 2 and "a pivot is so small that inverses" in done.stdout

@@ -13,15 +13,15 @@ from .. import _triangular_prediction, machines
 from .._direct import check_trans
 from .._factoring import Choice, sweeps_of
 from .._ordering import ORDERINGS
-from .._triangular_options import MOST_RANKS, WIDTHS
+from .._triangular_options import ALGORITHMS, MOST_RANKS, checked_width
 from .._triangular_prediction import Sweeps
 from ..errors import BadArgument, SordinoError
 from ..io import load_factors, read_matrix
 from ..report import plan_picture, times_over_ranks
 from ..report.record import json_ready
 from ..report.times_over_ranks import Curve
-from ..report.words import count, duration, quantity
-from . import display
+from ..report.words import count, duration, quantity, sentence
+from . import display, predict_trsv_paper
 from .common import Parser, output_file, whole_number, whole_numbers
 from .processes import say
 from .trsv_system import is_of_factors_file
@@ -32,16 +32,25 @@ def main(argv: Sequence[str]) -> int:
     given = _parser().read(argv)
     check_trans(given.trans)
     ranks = _ranks(given.ranks)
-    told = None if given.width is None else whole_number(given.width, "--width")
-    width = WIDTHS["ours"] if told is None else told
+    told = given.width if given.width in (None, "auto") else whole_number(given.width, "--width")
+    width = checked_width(told)
     columns = whole_number(given.nrhs, "--nrhs")
     if columns < 1:
         raise BadArgument(f"--nrhs is at least 1, not {columns}")
+    if given.algorithm not in ALGORITHMS:
+        raise BadArgument(f"--algorithm is {' or '.join(ALGORITHMS)}, not '{given.algorithm}'")
+    if given.algorithm == "paper":
+        predict_trsv_paper.check(given, columns)
+    elif given.layout is not None:
+        raise BadArgument("--layout names layouts of --algorithm paper, and this is algorithm ours")
     machine = machines.load(given.machine)
     measured = _measured(given)
     picture = output_file(given.plot, given, (".svg",), "picture")
     plan_picture_file = output_file(given.plan, given, (".svg",), "picture")
     name, sweeps, choice = _sweeps(given)
+    if given.algorithm == "paper":
+        predict_trsv_paper.predict(given, name, sweeps, choice, machine, ranks, checked_width(told, "paper"))
+        return 0
     try:
         found = _triangular_prediction.predicted(sweeps, machine, ranks, columns, width)
         if given.layouts:
@@ -54,7 +63,9 @@ def main(argv: Sequence[str]) -> int:
             if found["by_rows"]:
                 raise BadArgument("a triangle is kept by rows, and --plan draws plans of blocks")
             most = plan_picture.MOST_TASKS
-            plan = _triangular_prediction.modelled_plan(sweeps, machine, found["best"], width, most)
+            plan = _triangular_prediction.modelled_plan(
+                sweeps, machine, found["best"], found["widths"][0], most
+            )
     except SordinoError as wrong:
         raise type(wrong)(f"{name}: {wrong}") from None
     if plan_picture_file:
@@ -159,7 +170,9 @@ def _parser() -> Parser:
     parser.add_argument("--trans", default="N", metavar="N|T|H", help="solves with A, A^T or A^H (default N)")
     parser.add_argument("--nrhs", default="1", metavar="K", help="right-hand sides (default 1)")
     parser.add_argument(
-        "--width", metavar="N", help="most columns of a block (default 256, of the paper's algorithm 128)"
+        "--width",
+        metavar="N|auto",
+        help="most columns of a block, or auto: by prediction (default 256, of the paper's algorithm 128)",
     )
     parser.add_argument(
         "--machine",
@@ -174,6 +187,17 @@ def _parser() -> Parser:
         "--layouts",
         action="store_true",
         help="also paper 004's algorithm in its layouts of as many ranks, carried out on the virtual clock",
+    )
+    parser.add_argument(
+        "--algorithm",
+        default="ours",
+        metavar="|".join(ALGORITHMS),
+        help="ours, or Algorithm 2 of paper 004: its layouts by their critical paths (default ours)",
+    )
+    parser.add_argument(
+        "--layout",
+        metavar="PxQ,PxQ",
+        help="of --algorithm paper: these layouts (default all of --ranks, or of 1,2,4,6,12,18)",
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the times over ranks (.svg)")
     parser.add_argument(
@@ -218,6 +242,8 @@ def _show(
     say(f"{name}: {what}; described machine {machine['name']}")
     if choice.reason:
         say(f"Ordering {choice.ordering}: {choice.reason}.")
+    for reason in filter(None, found["width_reasons"]):
+        say(sentence(reason))
     table = [
         (
             f"{row['ranks']:,}",
@@ -236,11 +262,11 @@ def _show(
     rows = {row["ranks"]: row for row in found["predicted"]}
     best, first = rows[found["best"]], found["predicted"][0]
     who = f"{best['ranks']} ranks are" if best["ranks"] > 1 else "1 rank is"
-    sentence = f"{machine['name']}: {who} the fastest, with {duration(best['seconds'])}"
+    said = f"{machine['name']}: {who} the fastest, with {duration(best['seconds'])}"
     if best is not first:
-        sentence += f" against {duration(first['seconds'])} on {first['ranks']}"
+        said += f" against {duration(first['seconds'])} on {first['ranks']}"
     what = "" if columns == 1 else f" for {columns:,} right-hand sides"
-    say(f"{sentence}{what}.")
+    say(f"{said}{what}.")
     if layout := found.get("best_layout"):
         say(
             f"Of the paper's layouts {layout['layout']} is the fastest, with {duration(layout['seconds'])}{what}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import warnings
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from .._triangular_options import ALGORITHMS, ENGINES
 from ..errors import BadArgument
 from ..io import save_factors, write_vector
 from ..io.output import RESULT_SUFFIXES, OutputFile
-from . import complain, processes
+from ..report.words import sentence
+from . import complain, processes, trsv_page
 from .common import Parser, number, output_file, whole_number
 from .trsv_beside import beside
 from .trsv_report import Found, announce, as_json, setup_seconds, show
@@ -54,9 +56,14 @@ def main(argv: Sequence[str]) -> int:
         raise BadArgument("--save-factors writes what --factor has found: give that, too")
     if given.beside and given.engine == "model":
         raise BadArgument("--beside compares times, and engine model tells those of another machine")
-    x_file, factor_file, plans_file = _outputs(given)
+    if given.report:
+        trsv_page.check(given)
+    x_file, factor_file, plans_file, report_file = _outputs(given)
     options = _options(given)
-    system = system_of(given, options)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        system = system_of(given, options)
+    system.notes += [sentence(str(warning.message)) for warning in told]
     b = right_hand_sides(system, given)
     if not given.json:
         announce(system, given.engine)
@@ -68,6 +75,9 @@ def main(argv: Sequence[str]) -> int:
     written = _write(found, system, x_file, {"factors": factor_file, "plans": plans_file})
     if plans_file:  # last: what cannot be saved leaves the solution
         system.solver.save_plans(plans_file)
+    if report_file:
+        report_file.write(trsv_page.page(system, found, given, options, argv))
+        written.append(f"the report was written to {report_file.path}")
     if given.json:
         processes.say(as_json(system, found, given, options, argv))
         if not found.verified:
@@ -80,11 +90,12 @@ def main(argv: Sequence[str]) -> int:
 def _outputs(given: Namespace) -> tuple[OutputFile | None, ...]:
     """Files for the solution, factors and plans, which the first process writes."""
     if processes.index() > 0:
-        return None, None, None
+        return None, None, None, None
     return (
         output_file(given.output, given, RESULT_SUFFIXES, "solution"),
         output_file(given.save_factors, given, (".npz",), "factor"),
         output_file(given.save_plans, given, (".npz",), "plan"),
+        output_file(given.report, given, (".html", ".htm"), "report"),
     )
 
 
@@ -151,7 +162,9 @@ def _parser() -> Parser:
     )
     run.add_argument("--threads", metavar="N", help="of engine host (default: one per core)")
     run.add_argument(
-        "--width", metavar="N", help="most columns of a block (default 256, of algorithm paper 128)"
+        "--width",
+        metavar="N|auto",
+        help="most columns of a block, or auto: by prediction (default 256, of algorithm paper 128)",
     )
     run.add_argument(
         "--timeout", default="60", metavar="S", help="most seconds without progress (default 60)"
@@ -166,6 +179,9 @@ def _parser() -> Parser:
     )
     files = parser.add_argument_group("files")
     files.add_argument("-o", "--output", metavar="FILE", help="write x as .npy or .mtx, whichever it ends in")
+    files.add_argument(
+        "--report", metavar="FILE", help="write an HTML report: factor, plan, critical path, bytes, accuracy"
+    )
     files.add_argument("--save-factors", metavar="FILE", help="write what --factor has found (.npz)")
     files.add_argument("--plans", metavar="FILE", help="take plans that --save-plans has written (.npz)")
     files.add_argument("--save-plans", metavar="FILE", help="write the plans of this solve (.npz)")
@@ -181,7 +197,7 @@ def _options(given: Namespace) -> dict[str, Any]:
         "blocks": whole_number(given.blocks, "--blocks"),
         "ranks": given.ranks if given.ranks == "auto" else whole_number(given.ranks, "--ranks"),
         "threads": None if given.threads is None else whole_number(given.threads, "--threads"),
-        "width": None if given.width is None else whole_number(given.width, "--width"),
+        "width": given.width if given.width in (None, "auto") else whole_number(given.width, "--width"),
         "algorithm": given.algorithm,
         "layout": given.layout,
         "timeout": number(given.timeout, "--timeout"),

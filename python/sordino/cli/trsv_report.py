@@ -48,7 +48,7 @@ class Found:
         return f"||b - A x|| / ||b|| = {self.residual:.2e} is {relation} {self.rtol:g}"
 
 
-def _parts(system: System) -> dict[str, dict[str, Any]]:
+def parts_of(system: System) -> dict[str, dict[str, Any]]:
     """Statistics of each triangle."""
     if isinstance(system.solver, FactorizedTriangle):
         return {"triangle": system.solver.statistics}
@@ -56,16 +56,16 @@ def _parts(system: System) -> dict[str, dict[str, Any]]:
     return {name: s[part] for name, part in (("L", "lower"), ("U", "upper")) if s[part]}
 
 
-def _seconds(system: System) -> dict[str, float]:
+def seconds_of(system: System) -> dict[str, float]:
     """Of what comes before a solve."""
     if isinstance(system.solver, FactorizedLU):
         return dict(system.solver.seconds)
     return {"setup": float(system.solver.statistics["setup_seconds"])}
 
 
-def _memory(system: System) -> int:
+def memory_of(system: System) -> int:
     """Bytes of all that is kept, but the triangles as they were given."""
-    return sum(int(s["memory_bytes"]) for s in _parts(system).values())
+    return sum(int(s["memory_bytes"]) for s in parts_of(system).values())
 
 
 def _choice(system: System) -> Choice:
@@ -76,11 +76,11 @@ def _choice(system: System) -> Choice:
 
 def setup_seconds(system: System) -> float:
     """Of all that solves repay: the triangles and their plans, without ordering and factoring."""
-    return _seconds(system)["setup"] + sum(s["plan_seconds"] for s in _parts(system).values())
+    return seconds_of(system)["setup"] + sum(s["plan_seconds"] for s in parts_of(system).values())
 
 
 def announce(system: System, engine: str) -> None:
-    first = next(iter(_parts(system).values()))
+    first = next(iter(parts_of(system).values()))
     where = [f"{engine} engine", count(first["ranks"], "rank") if first["ranks"] else "ranks by prediction"]
     where += [count(first["threads"], "thread")] if engine == "host" else []
     processes.say(f"{system.name}: {system.solver.shape[0]:,} rows, {system.words}; {', '.join(where)}")
@@ -89,7 +89,8 @@ def announce(system: System, engine: str) -> None:
     processes.say("")
 
 
-def show(system: System, found: Found, written: list[str]) -> None:
+def result_rows(system: System, found: Found) -> list[tuple[str, str]]:
+    """How it ended, and what it took."""
     rows = [
         ("status", "verified" if found.verified else "not verified"),
         ("||b - A x|| / ||b||, recomputed", f"{found.residual:.3e}"),
@@ -102,17 +103,21 @@ def show(system: System, found: Found, written: list[str]) -> None:
         ("time to solve", duration(found.solve_seconds)),
     ]
     words = {"ordering": "order", "factoring": "factor", "setup": "set up the triangles"}
-    rows += [(f"time to {words[name]}", duration(seconds)) for name, seconds in _seconds(system).items()]
-    rows.append(("time to plan", duration(sum(s["plan_seconds"] for s in _parts(system).values()))))
-    rows.append(("memory of the triangles", quantity(_memory(system), "B")))
+    rows += [(f"time to {words[name]}", duration(seconds)) for name, seconds in seconds_of(system).items()]
+    rows.append(("time to plan", duration(sum(s["plan_seconds"] for s in parts_of(system).values()))))
+    rows.append(("memory of the triangles", quantity(memory_of(system), "B")))
     if found.beside:
         rows.append(("SciPy's time to solve, on one core", duration(found.beside.seconds)))
         rows.append(("setup repaid after", found.beside.words))
-    modelled = sum(s["modelled_seconds"] for s in _parts(system).values())
+    modelled = sum(s["modelled_seconds"] for s in parts_of(system).values())
     if modelled > 0:
         rows.append(("on the described machine, a solve", duration(modelled)))
-    display.show_table("", ("result", ""), rows, left=2)
-    table = [
+    return rows
+
+
+def factor_rows(parts: dict[str, dict[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Heads and rows of a table of the triangles, by their statistics."""
+    rows: list[tuple[str, ...]] = [
         (
             name,
             f"{s['entries']:,}",
@@ -123,15 +128,20 @@ def show(system: System, found: Found, written: list[str]) -> None:
             f"{s['longest_chain']:,}",
             f"{max(s['forward_tasks'], s['backward_tasks']):,}",
         )
-        for name, s in _parts(system).items()
+        for name, s in parts.items()
     ]
     heads = ("factor", "entries", "with zeros", "values", "memory", "blocks", "longest chain", "tasks")
-    display.show_table("", heads, table)
+    return heads, rows
+
+
+def show(system: System, found: Found, written: list[str]) -> None:
+    display.show_table("", ("result", ""), result_rows(system, found), left=2)
+    display.show_table("", *factor_rows(parts_of(system)))
     state = "Solved and verified" if found.verified else "Not verified"
     processes.say(f"{state}: {found.reason}.")
-    for name, s in _parts(system).items():
-        if s["ranks_reason"]:
-            processes.say(f"{name}: {s['ranks_reason']}.")
+    for name, s in parts_of(system).items():
+        for reason in filter(None, (s["width_reason"], s["ranks_reason"])):
+            processes.say(f"{name}: {reason}.")
     for said in written:
         processes.say(sentence(said))
 
@@ -148,11 +158,11 @@ def as_json(
         "backward_error": found.backward_error,
         "refinements": found.refinements,
         "right_hand_sides": found.x.shape[1],
-        "setup_seconds": sum(_seconds(system).values()),
-        "memory_bytes": _memory(system),
+        "setup_seconds": sum(seconds_of(system).values()),
+        "memory_bytes": memory_of(system),
         "solve_seconds": found.solve_seconds,
         "first_solve_seconds": found.first_seconds,
-        "seconds": _seconds(system),
+        "seconds": seconds_of(system),
         "beside": found.beside
         and {
             "what": "scipy.sparse.linalg.spsolve_triangular",
@@ -160,7 +170,7 @@ def as_json(
             "setup_and_plan_seconds": found.beside.setup_seconds,
             "repaid_after": found.beside.repaid_after,
         },
-        "statistics": _parts(system),
+        "statistics": parts_of(system),
         **_choice(system).facts,
         "options": {**options, "trans": given.trans, "rtol": found.rtol},
         "machine": machines.this_machine(),

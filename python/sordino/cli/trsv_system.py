@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .._factorized import factorized
 from .._factors import Factors, with_unit_diagonal
 from .._lu import FactorizedLU, factorized_lu
 from .._matrix import as_sparse
 from .._splu import splu
-from .._triangular import FactorizedTriangle, factorized
+from .._triangular import FactorizedTriangle
 from ..errors import BadArgument, SordinoError
 from ..io import load_factors, read_matrix, read_vectors
 from ..io.numpy_files import member_names

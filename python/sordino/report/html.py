@@ -251,9 +251,7 @@ def _whole(key: str, value: float) -> str:
 
 def run_section(report: Report, command: str) -> str:
     """How to do it again: the command, the described machine, the options."""
-    said = f'<pre class="command">{escape(command)}</pre>' if command else ""
-    if report.machine:
-        said += _machine(report.machine)
+    said = _machine(report.machine) if report.machine else ""
     for why in (
         taken(report.options.get("solver", ""), report.solver_reason),
         preconditioned(report.options.get("precond", ""), report.precond_reason),
@@ -262,11 +260,17 @@ def run_section(report: Report, command: str) -> str:
         levelled(report),
     ):
         said += f"<p>{escape(why)}</p>" if why else ""
-    options = table(
-        ("option", "value"), [(key, str(value)) for key, value in report.options.items()], class_="pairs"
+    return command_section(command, said, report.options)
+
+
+def command_section(command: str, said: str, options: dict[str, Any]) -> str:
+    """The command, what is said of the run, as HTML, and all options in force."""
+    line = f'<pre class="command">{escape(command)}</pre>' if command else ""
+    rows = table(("option", "value"), [(key, str(value)) for key, value in options.items()], class_="pairs")
+    label = count(len(options), "option")
+    return section(
+        "This run", f"{line}{said}<details><summary>All {label} in force</summary>{rows}</details>"
     )
-    label = count(len(report.options), "option")
-    return section("This run", f"{said}<details><summary>All {label} in force</summary>{options}</details>")
 
 
 def _machine(machine: dict[str, Any]) -> str:

@@ -74,12 +74,35 @@ def measured_roof(report: Report, devices: list[str]) -> Roof | None:
     if report.options.get("engine") == "host":
         threads = min(max(1, int(report.options.get("ranks") or 1)), cores())
         moved = float(report.ledger.get("memory_bytes", 0)) / max(report.iterations, 1)
-        size = int(min(max(moved, 1 << 16), 1 << 26)) // 16 * 16
-        share = _copy_bandwidth(threads, size) / threads
-        how = f"copies of {quantity(size, 'B')} by {count(threads, 'thread')} at once, one's share"
-        return Roof(share, 0.0, f"measured now: {how}")
+        rate, how = _by_copies(threads, moved)
+        return Roof(rate / threads, 0.0, f"{how}, one's share")
+    return _by_data_sheet(devices, 1)
+
+
+def memory_roof(ranks: int, threads: int, moved: float, devices: list[str]) -> Roof | None:
+    """The roof of all threads of a host together, or without threads of so many GPUs of this machine.
+
+    Parameters
+    ----------
+    moved : float
+        Bytes that are read once: copies of the host are as large.
+    """
+    if threads > 0:
+        rate, how = _by_copies(min(threads, cores()), moved)
+        return Roof(rate, 0.0, how)
+    return _by_data_sheet(devices, ranks)
+
+
+def _by_copies(threads: int, moved: float) -> tuple[float, str]:
+    """Bytes a second of all threads, each of which copies what is moved, within bounds; and how that was found."""
+    size = int(min(max(moved, 1 << 16), 1 << 26)) // 16 * 16
+    how = f"copies of {quantity(size, 'B')} by {count(threads, 'thread')} at once"
+    return _copy_bandwidth(threads, size), f"measured now: {how}"
+
+
+def _by_data_sheet(devices: list[str], ranks: int) -> Roof | None:
     known = (sheet for name in devices[:1] for sheet in _DATA_SHEETS if sheet[0] in name)
-    return next((Roof(rate, 0.0, f"by the data sheet of {name}") for name, rate in known), None)
+    return next((Roof(ranks * rate, 0.0, f"by the data sheet of {name}") for name, rate in known), None)
 
 
 def _copy_bandwidth(threads: int, size: int) -> float:

@@ -1,20 +1,21 @@
 #include "sordino/api/triangular.hpp"
 
 #include <algorithm>
-#include <cstdio>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "sordino/api/engines.hpp"
+#include "sordino/api/triangular_facts.hpp"
 #include "sordino/api/triangular_runner.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/comm/accord.hpp"
 #include "sordino/trsv/level_plan.hpp"
-#include "sordino/trsv/prediction.hpp"
+#include "sordino/trsv/width_choice.hpp"
 
 namespace sordino {
 namespace {
@@ -42,22 +43,6 @@ const TriangularOptions& checked(const TriangularOptions& options) {
   return options;
 }
 
-template <class T>
-i64 bytes_of(const std::vector<T>& v) {
-  return i64(v.capacity() * sizeof(T));
-}
-
-i64 bytes_of(const Blocks& b) {
-  return bytes_of(b.order) + bytes_of(b.blocks) + bytes_of(b.parent) + bytes_of(b.first) + bytes_of(b.rows) +
-         bytes_of(b.strips) + bytes_of(b.source_begin) + bytes_of(b.sources);
-}
-
-i64 bytes_of(const Plan& p) {
-  i64 sum = bytes_of(p.tasks) + bytes_of(p.need_begin) + bytes_of(p.needs) + bytes_of(p.readers) + bytes_of(p.owner);
-  for (const auto& queue : p.queues) sum += bytes_of(queue);
-  return sum;
-}
-
 /// Throws in all processes where one has other facts of its plans: they would wait for one another in vain. Collective.
 void require_same(Accord& accord, const std::vector<i64>& facts) {
   std::vector<double> largest;  // of each half of a number, and of its complement
@@ -68,53 +53,12 @@ void require_same(Accord& accord, const std::vector<i64>& facts) {
     bad_argument("processes that solve together have different triangles or options: give all of them the same");
 }
 
-/// Of saved plans: processes that carry out other ones would take each other's messages for something else.
-i64 print_of(const SavedPlans& plans) {
-  u64 print = 0;
-  each_array(plans, [&](const auto& /*name*/, const auto& array) {
-    print = (print ^ array.size()) * 0x9e3779b97f4a7c15u;
-    for (const auto word : array) print = (print ^ u64(word)) * 0x9e3779b97f4a7c15u, print ^= print >> 29;
-  });
-  return i64(print);
-}
+constexpr std::size_t width_fact = 3, ranks_fact = 4;  // of facts_of
 
-constexpr std::size_t ranks_fact = 4;  // of facts_of
-
-/// The ranks that saved plans are for; 0 where they do not say.
-int ranks_of(const SavedPlans& plans) {
-  const i64 ranks = plans.facts.size() > ranks_fact ? plans.facts[ranks_fact] : 0;
-  return ranks >= 1 && ranks <= most_ranks ? int(ranks) : 0;
-}
-
-std::string milliseconds(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
-  return text;
-}
-
-/// "2 of 4 ranks forward: a solve is predicted to take 1.77 ms, 3.2 ms on 1, 1.9 ms on 4"
-std::string said_of(const RanksChoice& choice, int there, Direction direction) {
-  const RanksPrediction& taken = choice.taken();
-  std::string text = std::to_string(taken.ranks) + " of " + std::to_string(there) + " ranks " +
-                     (direction == Direction::forward ? "forward" : "back") + ": a solve is predicted to take " +
-                     milliseconds(taken.report.seconds);
-  for (const RanksPrediction& p : choice.predicted)
-    if (p.ranks != taken.ranks) text += ", " + milliseconds(p.report.seconds) + " on " + std::to_string(p.ranks);
-  const bool spared = choice.fastest().ranks > taken.ranks;
-  return text + (spared ? ", and more ranks are taken where they save 5 %" : "");
-}
-
-/// Blocks on the longest way from a leaf to a root.
-i64 longest_chain(const Blocks& b) {
-  std::vector<i32> depth(std::size_t(b.count()), 1);
-  i64 most = 0;
-  for (std::size_t k = 0; k < depth.size(); k++) {  // children come before their parent
-    most = std::max<i64>(most, depth[k]);
-    if (b.parent[k] == no_parent) continue;
-    i32& above = depth[std::size_t(b.parent[k])];
-    above = std::max(above, depth[k] + 1);
-  }
-  return most;
+/// A fact of saved plans that nobody named, such as their ranks; 0 where they do not say one from 1 to `most`.
+i32 said_by(const SavedPlans& plans, std::size_t fact, i64 most) {
+  const i64 said = plans.facts.size() > fact ? plans.facts[fact] : 0;
+  return said >= 1 && said <= most ? i32(said) : 0;
 }
 
 void require_parts(int ranks, i64 parts, const char* what) {
@@ -149,6 +93,7 @@ struct TriangularSolver<V>::State {
   void set_up(const TriangleView<V>& L) {
     if (options.width < 1) bad_argument("a block has one column or more, not " + std::to_string(options.width));
     validate(L);
+    tiny = tiny_pivots(L);
     entries = L.pattern.begin[L.pattern.n];
     if (options.algorithm == "paper") {
       if (options.plans) bad_argument("algorithm paper takes no plans that were saved: leave them out");
@@ -158,15 +103,20 @@ struct TriangularSolver<V>::State {
       return;
     }
     const SavedPlans* plans = std::exchange(options.plans, nullptr);
-    if (plans && options.ranks == 0) options.ranks = ranks_of(*plans);  // nobody named another number
+    if (plans && options.ranks == 0) options.ranks = said_by(*plans, ranks_fact, most_ranks);
+    if (options.choose_width) take_known_width(plans);
     if (plans) plans_print = print_of(*plans);
     facts = facts_of(L.pattern, sizeof(V), options.width, plan_options(options));
     if (plans) require_facts(plans->facts, facts);  // then blocks are what this pattern wants
     if (plans ? are_by_rows(*plans) : is_better_by_rows(L.pattern, sizeof(V)))
       emplace_rows(L);
     else
-      factor.emplace(
-          L, FactorOptions{.width = options.width, .threads = options.threads, .nodes = plans ? &plans->nodes : nullptr});
+      factor.emplace(L, FactorOptions{.width = options.width,
+                                      .threads = options.threads,
+                                      .nodes = plans ? &plans->nodes : nullptr,
+                                      .choose_width = width_chooser()});
+    facts[width_fact] = options.width;
+    leave_lost_blocks(L);
     if (rows)
       require_parts(options.ranks, L.pattern.n, "rows");
     else
@@ -176,6 +126,29 @@ struct TriangularSolver<V>::State {
     take(forward, plans->forward, Direction::forward);
     take(backward, plans->backward, Direction::backward);
     plan_seconds = seconds_now() - begun - setup_seconds;
+  }
+
+  /// That of saved plans, or where no machine is described the one of hosts.
+  void take_known_width(const SavedPlans* plans) {
+    const i32 saved = plans ? said_by(*plans, width_fact, std::numeric_limits<i32>::max()) : 0;
+    if (saved == 0 && (options.engine == "cuda" || options.engine == "model")) return;
+    options.width = saved > 0 ? saved : width_of_hosts;
+    options.choose_width = false;
+    width_reason =
+        "width " + std::to_string(options.width) + (saved > 0 ? ": the plans have it" : ": on a host wider is no faster");
+  }
+  /// By prediction; none where the width is known.
+  std::function<i32(const Supernodes&)> width_chooser() {
+    if (!options.choose_width) return {};
+    return [this](const Supernodes& nodes) {
+      const double start = seconds_now();
+      PlanOptions with = plan_options(options);
+      with.ranks = std::max(with.ranks, 1);
+      const WidthChoice choice = choose_width(nodes, sizeof(V), options.machine, with);
+      width_reason = choice.said();
+      width_seconds = seconds_now() - start;
+      return options.width = choice.width();
+    };
   }
 
   void emplace_rows(const TriangleView<V>& L) {
@@ -248,9 +221,28 @@ struct TriangularSolver<V>::State {
       paper->update(L);
     else
       rows ? rows->update(L) : factor->update(L);
+    leave_lost_blocks(L);
+    tiny = tiny_pivots(L);
     for (Way* way : {&forward, &backward})
       if (way->runner) way->runner->update();
     setup_seconds = seconds_now() - start;
+  }
+
+  int refinements_wanted(const TriangleView<V>& L, How how) {
+    if (rows) return 0;  // as exact as substitution is
+    const int steps = trsv::refinements_wanted<V>(L, how, solving(how), options.threads);
+    return factor && wants_all_steps<V>(factor->growth()) ? most_refinements : steps;
+  }
+  /// Keeps the triangle by rows from now on where its inverses have lost what refinement cannot find again.
+  void leave_lost_blocks(const TriangleView<V>& L) {
+    if (!factor || is_refinable<V>(factor->growth())) return;
+    if (options.engine == "processes")
+      throw Error(Errc::unsupported,
+                  "a pivot is so small that inverses of blocks would lose all digits, and the triangle is to be kept by rows, "
+                  "which one process alone solves with: use engine host");
+    emplace_rows(L);
+    forward = {}, backward = {};
+    factor.reset();
   }
 
   trsv::SolveColumns<V> solving(How how) {
@@ -265,7 +257,9 @@ struct TriangularSolver<V>::State {
   std::optional<LevelFactor<V>> rows;  //   or
   std::optional<PaperTriangle<V>> paper;
   i64 entries = 0;
-  double setup_seconds = 0, plan_seconds = 0, modelled_seconds = 0;
+  TinyPivots tiny;
+  std::string width_reason;  // where it was chosen
+  double width_seconds = 0, setup_seconds = 0, plan_seconds = 0, modelled_seconds = 0;
   Way forward, backward;
   std::mutex turn;
 };
@@ -287,14 +281,13 @@ void TriangularSolver<V>::solve(const V* b, V* x, i64 columns, How how) {
 template <class V>
 Refinement TriangularSolver<V>::refine(const TriangleView<V>& L, const V* b, V* x, i64 columns, How how, int most_steps) {
   const std::lock_guard lock(state_->turn);
-  return trsv::refine(L, how, b, x, columns, most_steps, state_->solving(how));
+  return trsv::refine(L, how, b, x, columns, most_steps, state_->solving(how), state_->options.threads);
 }
 
 template <class V>
 int TriangularSolver<V>::refinements_wanted(const TriangleView<V>& L, How how) {
-  if (state_->rows) return 0;  // as exact as substitution is
   const std::lock_guard lock(state_->turn);
-  return trsv::refinements_wanted(L, how, state_->solving(how));
+  return state_->refinements_wanted(L, how);
 }
 
 template <class V>
@@ -352,6 +345,11 @@ TriangularStatistics TriangularSolver<V>::statistics() const {
   t.forward_ranks = s.forward.plan ? s.forward.plan->ranks : 0;
   t.backward_ranks = s.backward.plan ? s.backward.plan->ranks : 0;
   if (!s.paper) t.ranks = s.options.ranks > 0 ? s.options.ranks : std::max(t.forward_ranks, t.backward_ranks);
+  t.tiny = s.tiny;
+  t.growth = s.factor ? s.factor->growth() : 1;
+  t.width = s.rows ? 0 : s.options.width;
+  t.width_reason = s.rows ? "" : s.width_reason;
+  t.width_seconds = s.width_seconds;
   t.forward_reason = s.forward.reason;
   t.backward_reason = s.backward.reason;
   t.threads = s.options.engine == "processes" ? t.ranks : std::max(t.ranks, thread_count(s.options.threads));

@@ -7,6 +7,7 @@
 #include "sordino/runtime/machine.hpp"
 #include "sordino/trsv/refinement.hpp"
 #include "sordino/trsv/saved_plans.hpp"
+#include "sordino/trsv/tiny_pivots.hpp"
 
 namespace sordino {
 
@@ -20,8 +21,10 @@ struct TriangularOptions {
   std::string algorithm = "ours";           // or paper: Algorithm 1 of paper 004, the baseline; not by processes
   int layout_rows = 0, layout_columns = 0;  // of algorithm paper: P x Q ranks; 0: as many as `ranks`, x 1
   i32 width = 256;                          // most columns of a block, whose triangle is inverted
-  double timeout = 60;                      // seconds in which nothing moves, after which a solve ends with an error; 0: never
-  Machine machine = {};                     // of engine model; of engine cuda what it chooses ranks by
+  bool choose_width = false;  // instead, of our own algorithm: by what `machine` is predicted to take where ranks are
+                              //   devices (trsv::choose_width), else 128
+  double timeout = 60;        // seconds in which nothing moves, after which a solve ends with an error; 0: never
+  Machine machine = {};       // of engine model; of engine cuda what it chooses ranks by
   u64 seed = 0;  // of engine model: 0 delivers in order of time, others delay tasks and messages at random; of engines host and
                  // processes, and algorithm ours, others delay tasks
   const trsv::SavedPlans* plans = nullptr;  // of a solver with this pattern and these options; read while one is made
@@ -30,7 +33,8 @@ struct TriangularOptions {
 struct TriangularStatistics {
   i64 n = 0;
   i64 entries = 0;         // of the triangle as it was given
-  bool by_rows = false;    // kept by rows, because supernodes would store too many zeros (trsv::is_better_by_rows)
+  bool by_rows = false;    // kept by rows, because supernodes would store too many zeros (trsv::is_better_by_rows), or because
+                           //   inverses of blocks have lost too much (trsv::is_refinable)
   i64 stored_entries = 0;  // with the zeros that its supernodes store
   i64 stored_bytes = 0;    // of the values in blocks or rows
   i64 memory_bytes = 0;    // of all that is kept: values, blocks or rows, plans, and the vectors of solves so far
@@ -40,8 +44,13 @@ struct TriangularStatistics {
   int ranks = 0, threads = 0;                   // 0 ranks: they are chosen with the first plan
   int forward_ranks = 0, backward_ranks = 0;    // of the plans; 0 until such a solve is planned
   std::string forward_reason, backward_reason;  // why so many, where ranks were chosen
-  double setup_seconds = 0;                     // supernodes, blocks and inverted triangles; of the last update, after one
+  trsv::TinyPivots tiny;
+  double growth = 1;            // of roundings by inverses (trsv::Factor::growth)
+  i32 width = 0;                // most columns of a block; 0 of rows
+  std::string width_reason;     // why, where it was chosen by prediction
+  double setup_seconds = 0;     // supernodes, blocks and inverted triangles; of the last update, after one
   double symbolic_seconds = 0;  // of the setup: finding supernodes, or checking saved ones, and cutting blocks; 0 of rows
+  double width_seconds = 0;     // a part of these: of choosing the width
   double plan_seconds = 0;      // of all plans so far; of saved ones of checking them
   double modelled_seconds = 0;  // of the last solve, on the machine of engine model
 };
@@ -67,9 +76,8 @@ class TriangularSolver {
   Refinement refine(const trsv::TriangleView<V>& L, const V* b, V* x, i64 columns, trsv::How how, int most_steps = 1);
 
   /// How many steps of refinement solutions want, at most 3, by a trial (trsv::refinements_wanted): none where errors are of 16
-  /// roundings or four times substitution's, as of most triangles, and of one that is kept by rows, where nothing is inverted.
-  /// Cost: a solve with eight columns and two passes over L; where it leaves more than 16 roundings two more; and
-  /// those of each step.
+  /// roundings or four times substitution's, as of most triangles, and of one that is kept by rows, where nothing is inverted;
+  /// 3 where inverses grow by more than the root of a rounding. Cost: trsv::refinements_wanted.
   int refinements_wanted(const trsv::TriangleView<V>& L, trsv::How how);
 
   /// New values of the same pattern: plans stay. What is refused leaves the old ones. Of engine processes it is collective:

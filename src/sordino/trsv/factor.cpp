@@ -1,7 +1,11 @@
 #include "sordino/trsv/factor.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "sordino/base/clock.hpp"
@@ -86,7 +90,9 @@ class Factor<V>::Filling {
     front_.assign(std::size_t(lead * w), V{});
     below_.resize(std::size_t(w));
     take(L, b);
+    begin_growth(lead, w, L.unit);
     invert(front_.data(), lead, w, L.unit, below_.data());
+    end_growth(lead, w);
     multiply(front_.data() + w, front_.data(), lead, w, lead - w);
     store(b);
   }
@@ -100,6 +106,51 @@ class Factor<V>::Filling {
       for (i64 k = p.begin[j]; k < p.begin[j + 1]; k++)
         front_[std::size_t(c * b.front + row_of_[std::size_t(f_.place_[std::size_t(p.rows[k])])])] = L.values[k];
     }
+  }
+
+  static std::size_t at(i64 k) { return std::size_t(k); }
+
+  /// Before D is inverted: sizes of its entries, and sums of the panel's sizes by rows and by columns.
+  void begin_growth(i64 lead, i64 w, bool unit) {
+    sizes_.resize(at(w * w));
+    of_row_.assign(at(lead), 0.0), of_column_.assign(at(w), 0.0);
+    for (i64 j = 0; j < w; j++) {
+      const V* column = front_.data() + j * lead;
+      double sum = 0;
+      for (i64 i = j; i < w; i++) {
+        const double size = unit && i == j ? 1.0 : size_of(column[i]);
+        sizes_[at(j * w + i)] = size, of_row_[at(i)] += size, sum += size;
+      }
+      for (i64 i = w; i < lead; i++) of_row_[at(i)] += size_of(column[i]), sum += size_of(column[i]);
+      of_column_[at(j)] = sum;
+    }
+  }
+  /// Behind it, and before the rows below are multiplied. Where sums overflow, growth is infinite.
+  void end_growth(i64 lead, i64 w) {
+    x_.assign(at(w), 0.0), back_.assign(at(w), 0.0), found_.assign(at(lead), 0.0);
+    for (i64 j = 0; j < w; j++)
+      for (i64 i = j; i < w; i++) {
+        const double size = size_of(front_[at(j * lead + i)]);
+        x_[at(i)] += size * of_row_[at(j)], back_[at(j)] += size * of_column_[at(i)];
+      }
+    for (i64 j = 0; j < w; j++) {
+      double sum = 0;
+      for (i64 i = j; i < w; i++)
+        sum += sizes_[at(j * w + i)] * back_[at(i)], found_[at(i)] += sizes_[at(j * w + i)] * x_[at(j)];
+      note_growth(sum, of_column_[at(j)]);
+      for (i64 i = w; i < lead; i++) found_[at(i)] += size_of(front_[at(j * lead + i)]) * x_[at(j)];
+    }
+    for (i64 i = 0; i < lead; i++) note_growth(found_[at(i)], of_row_[at(i)]);
+  }
+  void note_growth(double sum, double of) {
+    if (of > 0 && !(sum / of <= growth)) growth = std::isnan(sum / of) ? std::numeric_limits<double>::infinity() : sum / of;
+  }
+  /// At most 1.5 times as large as a complex number.
+  static double size_of(V a) {
+    if constexpr (std::is_same_v<V, Number>)
+      return std::fabs(a.re) + std::fabs(a.im);
+    else
+      return std::fabs(double(a));
   }
 
   void store(const Block& b) {
@@ -116,6 +167,10 @@ class Factor<V>::Filling {
   Factor& f_;
   std::vector<i32> row_of_;  // [n] in the block's front
   std::vector<V> front_, below_;
+  std::vector<double> sizes_, of_row_, of_column_, x_, back_, found_;
+
+ public:
+  double growth = 1;  // of all blocks so far
 };
 
 template <class V>
@@ -123,8 +178,9 @@ Factor<V>::Factor(const TriangleView<V>& L, const FactorOptions& options) : unit
   validate(L);
   const double start = seconds_now();
   if (options.nodes) check_supernodes(L.pattern, *options.nodes);
-  blocks_ =
-      cut(options.nodes ? *options.nodes : find_supernodes(L.pattern, options.merging), options.width, options.part_values);
+  const Supernodes found = options.nodes ? Supernodes{} : find_supernodes(L.pattern, options.merging);
+  const Supernodes& nodes = options.nodes ? *options.nodes : found;
+  blocks_ = cut(nodes, options.choose_width ? options.choose_width(nodes) : options.width, options.part_values);
   symbolic_seconds_ = seconds_now() - start;
   print_ = print_of(L.pattern);
   place_.resize(blocks_.order.size());
@@ -155,6 +211,9 @@ void Factor<V>::fill(const TriangleView<V>& L) {
     for (i64 k = begin; k < end; k++)
       filling->fill(L, blocks_.blocks[std::size_t(blocks_.count() - 1 - k)]);  // large ones first
   });
+  growth_ = 1;
+  for (const auto& filling : fillings)
+    if (filling) growth_ = std::max(growth_, filling->growth);
 }
 
 template void validate(const TriangleView<float>&);

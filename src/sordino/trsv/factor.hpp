@@ -1,5 +1,7 @@
 // A lower triangular factor, ready to be solved with: values of its blocks, with inverted triangles.
 #pragma once
+#include <functional>
+
 #include "sordino/base/large_array.hpp"
 #include "sordino/trsv/blocks.hpp"
 #include "sordino/trsv/values.hpp"
@@ -26,10 +28,11 @@ u64 print_of(const LowerPattern& pattern);
 
 struct FactorOptions {
   Amalgamation merging = {};
-  i32 width = 256;                    // most columns of a block, whose triangle is inverted
-  int threads = 0;                    // of the setup
-  i64 part_values = most_of_strip;    // of a partial sum of the way back (blocks.hpp)
-  const Supernodes* nodes = nullptr;  // of this pattern, found before: they are checked instead of found
+  i32 width = 256;                                          // most columns of a block, whose triangle is inverted
+  int threads = 0;                                          // of the setup
+  i64 part_values = most_of_strip;                          // of a partial sum of the way back (blocks.hpp)
+  const Supernodes* nodes = nullptr;                        // of this pattern, found before: they are checked instead of found
+  std::function<i32(const Supernodes&)> choose_width = {};  // instead of `width`
 };
 
 /// Memory: the values, 8 B an entry of a double, with the zeros of supernodes; and 4 B a row of each.
@@ -49,6 +52,10 @@ class Factor {
   const V* values() const { return values_.data(); }
   double symbolic_seconds() const { return symbolic_seconds_; }  // of finding or checking supernodes, and of cutting blocks
   bool is_unit() const { return unit_; }
+  /// By how much more roundings the inverses leave than substitution would, at most: the largest, of all blocks [D; L], of
+  /// |D; L| |D^-1| |D| 1 over |D; L| 1, row by row, and of |D^T| |D^-T| |D; L|^T 1 over |D; L|^T 1. A small pivot beside small
+  /// entries alone does not make it large, one beside large entries of both its row and its column does.
+  double growth() const { return growth_; }
   i64 bytes() const { return i64(values_.size() * sizeof(V)); }
 
  private:
@@ -59,7 +66,7 @@ class Factor {
   LargeArray<V> values_;
   std::vector<i32> place_;  // [n] of a column of the triangle among those of the blocks
   u64 print_ = 0;           // of the pattern
-  double symbolic_seconds_ = 0;
+  double symbolic_seconds_ = 0, growth_ = 1;
   bool unit_ = false;
   int threads_ = 0;
 };

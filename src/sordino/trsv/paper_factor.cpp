@@ -46,44 +46,23 @@ void Factor<V>::make_values() {
 
 template <class V>
 Factor<V> Factor<V>::transposed() const {
-  const i32 count = pattern_.count();
-  std::vector<std::vector<i64>> of_row(std::size_t(count),
-                                       std::vector<i64>{});  // blocks of each block row, the diagonal's first
-  std::vector<i32> column_of(std::size_t(pattern_.blocks()));
-  for (i32 K = count; K-- > 0;)
-    for (i64 e = pattern_.begin[std::size_t(K)]; e < pattern_.begin[std::size_t(K) + 1]; e++) {
-      column_of[std::size_t(e)] = K;
-      of_row[std::size_t(pattern_.row[std::size_t(e)])].push_back(e);
-    }
   Factor t;
   t.unit_ = unit_;
   t.order_.assign(order_.rbegin(), order_.rend());
   t.block_of_.resize(order_.size());
-  Pattern& p = t.pattern_;
-  p.column.push_back(0);
-  p.begin.push_back(0);
-  p.row_begin.push_back(0);
-  for (i32 I = count; I-- > 0;) {
-    p.column.push_back(p.column.back() + pattern_.width(I));
-    for (i64 e : of_row[std::size_t(I)]) {
-      const i32 K = column_of[std::size_t(e)];
-      p.row.push_back(count - 1 - K);
-      p.height.push_back(pattern_.width(K));
-      for (i32 k = 0; k < pattern_.width(K); k++) p.rows.push_back(k);
-      p.row_begin.push_back(i64(p.rows.size()));
-    }
-    p.begin.push_back(i64(p.row.size()));
-  }
+  std::vector<i64> from;
+  t.pattern_ = paper::transposed(pattern_, &from);
   t.make_values();
-  i64 at = 0;  // of t's blocks, in their order
-  for (i32 I = count; I-- > 0;)
-    for (i64 e : of_row[std::size_t(I)]) {
-      const i32 width = pattern_.width(column_of[std::size_t(e)]), height = pattern_.height[std::size_t(e)];
-      V* const to = t.values_.data() + t.begin_[std::size_t(at++)];
+  const Pattern& p = t.pattern_;
+  for (i32 I = 0; I < p.count(); I++)
+    for (i64 at = p.begin[std::size_t(I)]; at < p.begin[std::size_t(I) + 1]; at++) {
+      const i64 e = from[std::size_t(at)];
+      const i32 width = p.height[std::size_t(at)], height = pattern_.height[std::size_t(e)];
+      V* const to = t.values_.data() + t.begin_[std::size_t(at)];
       for (i32 j = 0; j < width; j++)
         for (i32 i = 0; i < height; i++) {
           const i32 row = pattern_.rows[std::size_t(pattern_.row_begin[std::size_t(e)] + i)];
-          to[i64(pattern_.width(I) - 1 - row) * width + width - 1 - j] = values(e)[i64(j) * height + i];
+          to[i64(p.width(I) - 1 - row) * width + width - 1 - j] = values(e)[i64(j) * height + i];
         }
     }
   return t;

@@ -132,6 +132,34 @@ Pattern pattern_of(const Supernodes& nodes, i32 most_columns) {
   return p;
 }
 
+Pattern transposed(const Pattern& pattern, std::vector<i64>* from) {
+  const i32 count = pattern.count();
+  std::vector<std::vector<i64>> of_row(std::size_t(count), std::vector<i64>{});  // blocks of a block row, the diagonal's first
+  std::vector<i32> column_of(std::size_t(pattern.blocks()));
+  for (i32 K = count; K-- > 0;)
+    for (i64 e = pattern.begin[std::size_t(K)]; e < pattern.begin[std::size_t(K) + 1]; e++) {
+      column_of[std::size_t(e)] = K;
+      of_row[std::size_t(pattern.row[std::size_t(e)])].push_back(e);
+    }
+  Pattern p;
+  p.column.push_back(0);
+  p.begin.push_back(0);
+  p.row_begin.push_back(0);
+  for (i32 I = count; I-- > 0;) {
+    p.column.push_back(p.column.back() + pattern.width(I));
+    for (i64 e : of_row[std::size_t(I)]) {
+      const i32 K = column_of[std::size_t(e)];
+      p.row.push_back(count - 1 - K);
+      p.height.push_back(pattern.width(K));
+      for (i32 k = 0; k < pattern.width(K); k++) p.rows.push_back(k);
+      p.row_begin.push_back(i64(p.rows.size()));
+      if (from) from->push_back(e);
+    }
+    p.begin.push_back(i64(p.row.size()));
+  }
+  return p;
+}
+
 i32 Trees::place(i32 t, i32 rank) const {
   for (i32 k = 0; k < size(t); k++)
     if (at(t, k) == rank) return k;

@@ -30,6 +30,10 @@ struct Pattern {
 /// supernodes, times the pieces of each. Throws bad_argument for most_columns < 1.
 Pattern pattern_of(const Supernodes& nodes, i32 most_columns = 128);
 
+/// That of the transposed system, rows and columns in the opposite order, which makes it a lower one. Its blocks store all rows
+/// of their block row. `from`: of each of its blocks which block of `pattern` it is. Cost: blocks and their rows.
+Pattern transposed(const Pattern& pattern, std::vector<i64>* from = nullptr);
+
 /// P x Q ranks: block (I, K) belongs to rank (I mod P) Q + K mod Q. With P x 1 a block column is shared by all, and x is
 /// broadcast; with 1 x P a block row is, and sums are reduced.
 struct Grid {

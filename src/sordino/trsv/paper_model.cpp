@@ -134,8 +134,11 @@ Prediction model(const Pattern& pattern, const Grid& grid, const Cluster& cluste
   const Graph graph(pattern, layout);
   const auto messages = messages_of(pattern, layout, cluster);
   const double initial = block_bandwidth(cluster, double(pattern.count()) / grid.ranks());
-  const Prediction first = model(graph, messages, cluster, true, initial);                 // 004-E14
-  return first.seconds < limit ? model(graph, messages, cluster, false, initial) : first;  // l.44
+  const Prediction first = model(graph, messages, cluster, true, initial);                         // 004-E14
+  Prediction p = first.seconds < limit ? model(graph, messages, cluster, false, initial) : first;  // l.44
+  const Traffic traffic = traffic_of(pattern, layout, 8);
+  p.broadcasts = traffic.broadcasts, p.reductions = traffic.reductions;
+  return p;
 }
 
 /// Columns of the most even grid that is at least as high as it is wide.
@@ -177,8 +180,15 @@ void LevelTime::end_level() {
 }
 
 Prediction predict(const Pattern& pattern, const Grid& grid, const Cluster& cluster) {
-  const double single = grid.ranks() > 1 ? model(pattern, {1, 1}, cluster, 0).seconds : 0;
-  return model(pattern, grid, cluster, single / grid.ranks());
+  return predict(pattern, std::vector<Grid>{grid}, cluster).front();
+}
+
+std::vector<Prediction> predict(const Pattern& pattern, const std::vector<Grid>& grids, const Cluster& cluster) {
+  const bool several = std::ranges::any_of(grids, [](const Grid& grid) { return grid.ranks() > 1; });
+  const double single = several ? model(pattern, {1, 1}, cluster, 0).seconds : 0;
+  std::vector<Prediction> all;
+  for (const Grid& grid : grids) all.push_back(model(pattern, grid, cluster, grid.ranks() > 1 ? single / grid.ranks() : 0));
+  return all;
 }
 
 Grid grid_of(Shape shape, int gpus) {
@@ -190,14 +200,16 @@ Grid grid_of(Shape shape, int gpus) {
 }
 
 std::vector<Scaling> scaling(const Pattern& pattern, const Cluster& cluster, int most_gpus) {
-  const double single = predict(pattern, {1, 1}, cluster).seconds;
   std::vector<Scaling> all;
+  std::vector<Grid> grids;
   for (Shape shape : {Shape::column_broadcast, Shape::row_reduction, Shape::two_dimensional})
     for (int gpus = 1; gpus <= most_gpus; gpus++) {
       if (shape == Shape::two_dimensional && most_even_columns(gpus) == 1) continue;
-      const Grid grid = grid_of(shape, gpus);
-      all.push_back({shape, grid, model(pattern, grid, cluster, gpus > 1 ? single / gpus : 0)});
+      grids.push_back(grid_of(shape, gpus));
+      all.push_back({shape, grids.back(), {}});
     }
+  const std::vector<Prediction> predictions = predict(pattern, grids, cluster);
+  for (std::size_t k = 0; k < all.size(); k++) all[k].prediction = predictions[k];
   return all;
 }
 

@@ -69,10 +69,11 @@ class LevelTime {
 };
 
 struct Prediction {
-  double seconds = 0;        // of the GPU that takes longest
-  double computing = 0;      // its part
-  double communicating = 0;  // its part
-  i64 messages = 0;          // that this GPU sends: those on the critical path
+  double seconds = 0;                  // of the GPU that takes longest
+  double computing = 0;                // its part
+  double communicating = 0;            // its part
+  i64 messages = 0;                    // that this GPU sends: those on the critical path
+  i64 broadcasts = 0, reductions = 0;  // messages of all GPUs
   i32 levels = 0;
   double initial_bandwidth = 0;  // B/s of a thread block, line 5
   bool refined = false;          // line 44: the first result was too good to be true
@@ -80,6 +81,8 @@ struct Prediction {
 
 /// Cost: blocks times a logarithm, and ranks times block columns.
 Prediction predict(const Pattern& pattern, const Grid& grid, const Cluster& cluster);
+/// The same of several grids.
+std::vector<Prediction> predict(const Pattern& pattern, const std::vector<Grid>& grids, const Cluster& cluster);
 
 /// P x 1, 1 x P, or the most even grid with at least as many rows as columns and more than one of each; a prime number of
 /// GPUs has none.

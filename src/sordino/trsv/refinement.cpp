@@ -12,9 +12,6 @@
 namespace sordino::trsv {
 namespace {
 
-template <class V>
-constexpr double rounding = std::is_same_v<V, float> ? 0x1p-24 : 0x1p-53;
-
 bool are_within(const std::vector<double>& errors, const std::vector<double>& enough) {
   return std::equal(errors.begin(), errors.end(), enough.begin(), [](double error, double most) { return error <= most; });
 }
@@ -24,15 +21,15 @@ double worst(const std::vector<double>& errors) { return *std::max_element(error
 /// As refine(), of an x with these errors, until each column has at most `enough`.
 template <class V>
 Refinement refine_until(const TriangleView<V>& L, How how, const V* b, V* x, std::vector<double> errors, int most_steps,
-                        const std::vector<double>& enough, const SolveColumns<V>& solve) {
+                        const std::vector<double>& enough, const SolveColumns<V>& solve, int threads) {
   const i64 columns = i64(errors.size());
   std::vector<V> better(std::size_t(L.pattern.n * columns));
   Refinement done{{worst(errors)}};
   while (done.steps() < most_steps && !are_within(errors, enough)) {
-    residual(L, how, b, x, better.data(), columns);
+    residual(L, how, b, x, better.data(), columns, threads);
     solve(better.data(), better.data(), columns);
     for (std::size_t k = 0; k < better.size(); k++) better[k] = x[k] + better[k];
-    errors = backward_errors(L, how, b, better.data(), columns);
+    errors = backward_errors(L, how, b, better.data(), columns, threads);
     if (!(worst(errors) < done.errors.back())) break;
     std::copy(better.begin(), better.end(), x);
     done.errors.push_back(worst(errors));
@@ -43,12 +40,11 @@ Refinement refine_until(const TriangleView<V>& L, How how, const V* b, V* x, std
 /// L * 1, and columns of random numbers from -1 to 1.
 template <class V>
 std::vector<V> trial_of(const TriangleView<V>& L, How how, i64 columns) {
-  std::vector<V> b(std::size_t(L.pattern.n * columns)), minus_one(b.size());
-  for (std::size_t k = 0; k < b.size(); k += std::size_t(columns)) minus_one[k] = V{} - V{1};
-  residual(L, how, b.data(), minus_one.data(), b.data(), columns);
+  const std::vector<V> sums = times_ones(L, how);
+  std::vector<V> b(sums.size() * std::size_t(columns));
   std::mt19937_64 bits;
   for (std::size_t k = 0; k < b.size(); k++)
-    if (k % std::size_t(columns) != 0) b[k] = V(std::ldexp(double(bits() >> 11), -52) - 1);
+    b[k] = k % std::size_t(columns) == 0 ? sums[k / std::size_t(columns)] : V(std::ldexp(double(bits() >> 11), -52) - 1);
   return b;
 }
 
@@ -56,34 +52,35 @@ std::vector<V> trial_of(const TriangleView<V>& L, How how, i64 columns) {
 
 template <class V>
 Refinement refine(const TriangleView<V>& L, How how, const V* b, V* x, i64 columns, int most_steps,
-                  const SolveColumns<V>& solve) {
-  return refine_until(L, how, b, x, backward_errors(L, how, b, x, columns), most_steps,
-                      std::vector<double>(std::size_t(columns), 0.0), solve);
+                  const SolveColumns<V>& solve, int threads) {
+  return refine_until(L, how, b, x, backward_errors(L, how, b, x, columns, threads), most_steps,
+                      std::vector<double>(std::size_t(columns), 0.0), solve, threads);
 }
 
 template <class V>
-int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>& solve) {
-  constexpr i64 columns = 8;
-  constexpr int most_steps = 3;
+int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>& solve, int threads) {
+  constexpr i64 columns = trial_columns;
   const std::vector<V> b = trial_of(L, how, columns);
   std::vector<V> x(b.size());
   solve(b.data(), x.data(), columns);
-  std::vector<double> errors = backward_errors(L, how, b.data(), x.data(), columns);
-  std::vector<double> enough(errors.size(), good_roundings * rounding<V>);
+  std::vector<double> errors = backward_errors(L, how, b.data(), x.data(), columns, threads);
+  std::vector<double> enough(errors.size(), good_roundings * rounding_of<V>);
   if (are_within(errors, enough)) return 0;
   std::vector<V> substituted(b.size());
   substitute(L, how, b.data(), substituted.data(), columns);
-  const std::vector<double> theirs = backward_errors(L, how, b.data(), substituted.data(), columns);
-  for (std::size_t c = 0; c < enough.size(); c++)
-    if (std::isfinite(theirs[c])) enough[c] = std::max(enough[c], most_of_substitution * theirs[c]);
-  return refine_until(L, how, b.data(), x.data(), std::move(errors), most_steps, enough, solve).steps();
+  const std::vector<double> theirs = backward_errors(L, how, b.data(), substituted.data(), columns, threads);
+  for (std::size_t c = 0; c < enough.size(); c++)  // infinite where substitution overflows, too: nobody does better
+    enough[c] = std::max(enough[c], most_of_substitution * theirs[c]);
+  return refine_until(L, how, b.data(), x.data(), std::move(errors), most_refinements, enough, solve, threads).steps();
 }
 
-template Refinement refine(const TriangleView<float>&, How, const float*, float*, i64, int, const SolveColumns<float>&);
-template Refinement refine(const TriangleView<double>&, How, const double*, double*, i64, int, const SolveColumns<double>&);
-template Refinement refine(const TriangleView<Number>&, How, const Number*, Number*, i64, int, const SolveColumns<Number>&);
-template int refinements_wanted(const TriangleView<float>&, How, const SolveColumns<float>&);
-template int refinements_wanted(const TriangleView<double>&, How, const SolveColumns<double>&);
-template int refinements_wanted(const TriangleView<Number>&, How, const SolveColumns<Number>&);
+template Refinement refine(const TriangleView<float>&, How, const float*, float*, i64, int, const SolveColumns<float>&, int);
+template Refinement refine(const TriangleView<double>&, How, const double*, double*, i64, int, const SolveColumns<double>&,
+                           int);
+template Refinement refine(const TriangleView<Number>&, How, const Number*, Number*, i64, int, const SolveColumns<Number>&,
+                           int);
+template int refinements_wanted(const TriangleView<float>&, How, const SolveColumns<float>&, int);
+template int refinements_wanted(const TriangleView<double>&, How, const SolveColumns<double>&, int);
+template int refinements_wanted(const TriangleView<Number>&, How, const SolveColumns<Number>&, int);
 
 }  // namespace sordino::trsv

@@ -1,6 +1,7 @@
 // Iterative refinement with a triangle as it was given, and whether solves want it.
 #pragma once
 #include <functional>
+#include <type_traits>
 #include <vector>
 
 #include "sordino/trsv/residual.hpp"
@@ -19,6 +20,25 @@ namespace trsv {
 /// is not. What is asked of solves by inverted blocks is ten times substitution's: a trial leaves room for the right-hand sides
 /// that it does not try.
 inline constexpr double good_roundings = 16, most_of_substitution = 4;
+/// Steps of refinement that are tried.
+inline constexpr int most_refinements = 3;
+
+/// A rounding of V.
+template <class V>
+constexpr double rounding_of = std::is_same_v<V, float> ? 0x1p-24 : 0x1p-53;
+
+/// Whether that many steps make solves by blocks of this growth (Factor::growth) good whatever b is: each lessens an error by
+/// that many roundings.
+template <class V>
+bool is_refinable(double growth) {
+  const double left = growth * rounding_of<V>;
+  return left * left * left * left <= good_roundings * rounding_of<V>;
+}
+/// Whether a growth is so large that no trial is believed which wants fewer.
+template <class V>
+bool wants_all_steps(double growth) {
+  return growth * growth * rounding_of<V> > 1;
+}
 
 /// x from b, [n][columns], perhaps in place.
 template <class V>
@@ -28,14 +48,15 @@ using SolveColumns = std::function<void(const V* b, V* x, i64 columns)>;
 /// back, and is the last. Cost: a pass over L, and of each step a solve and two.
 template <class V>
 Refinement refine(const TriangleView<V>& L, How how, const V* b, V* x, i64 columns, int most_steps,
-                  const SolveColumns<V>& solve);
+                  const SolveColumns<V>& solve, int threads = 1);
 
-/// How many steps solves want, at most 3: as many as leave each column of a trial a backward error of 16 roundings, or of four
-/// times that of substitution with the same b. The trial is L x = L * 1, where inverting an ill-conditioned block costs most,
-/// and seven right-hand sides of random numbers, the same in every run. Cost: a solve with eight columns and two passes over L;
-/// where that leaves more than 16 roundings, substitution and another pass; and those of each step.
+/// How many steps solves want, at most most_refinements: as many as leave each column of a trial a backward error of 16
+/// roundings, or of four times that of substitution with the same b. The trial is L x = L * 1, where inverting an
+/// ill-conditioned block costs most, and three right-hand sides of random numbers, the same in every run. Cost: a solve with
+/// four columns, a plain pass over L and one of four columns; where that leaves more than 16 roundings, substitution and
+/// another pass; and those of each step.
 template <class V>
-int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>& solve);
+int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>& solve, int threads = 1);
 
 }  // namespace trsv
 }  // namespace sordino

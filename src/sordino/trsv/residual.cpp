@@ -5,6 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "sordino/base/parallel.hpp"
+
 namespace sordino::trsv {
 namespace {
 
@@ -56,10 +58,10 @@ double magnitude_of(const Left& left, std::size_t k) {
   return parts<V> == 2 ? std::hypot(left.value(2 * k), left.value(2 * k + 1)) : std::fabs(left.value(k));
 }
 
-/// Calls entry(row, column, value) for each entry of L, L^T or L^H.
+/// Calls entry(row, column, value) for each entry of columns [begin, end) of L, or of the rows of L^T or L^H that these are.
 template <class V, class Entry>
-void each_entry(const TriangleView<V>& L, How how, const Entry& entry) {
-  for (i64 j = 0; j < L.pattern.n; j++) {
+void each_entry_of(const TriangleView<V>& L, How how, i64 begin, i64 end, const Entry& entry) {
+  for (i64 j = begin; j < end; j++) {
     if (L.unit) entry(j, j, V{1});
     for (i64 k = L.pattern.begin[j]; k < L.pattern.begin[j + 1]; k++) {
       const i64 i = L.pattern.rows[k];
@@ -72,9 +74,17 @@ void each_entry(const TriangleView<V>& L, How how, const Entry& entry) {
   }
 }
 
+/// For all; of L^T and L^H rows are dealt out to threads.
+template <class V, class Entry>
+void each_entry(const TriangleView<V>& L, How how, int threads, const Entry& entry) {
+  constexpr i64 some = 256;
+  if (how == How::plain || threads == 1 || L.pattern.n <= some) return each_entry_of(L, how, 0, L.pattern.n, entry);
+  deal_out(L.pattern.n, some, threads, [&](i64 begin, i64 end, int) { each_entry_of(L, how, begin, end, entry); });
+}
+
 /// b - L x, and |b| + |L| |x|; [n][columns]
 template <class V>
-Left left_over(const TriangleView<V>& L, How how, const V* b, const V* x, i64 columns) {
+Left left_over(const TriangleView<V>& L, How how, const V* b, const V* x, i64 columns, int threads) {
   const i64 count = L.pattern.n * columns;
   Left left{{}, std::vector<double>(std::size_t(parts<V> * count)), {}};
   left.sum.reserve(left.lost.size()), left.size.reserve(std::size_t(count));
@@ -85,25 +95,40 @@ Left left_over(const TriangleView<V>& L, How how, const V* b, const V* x, i64 co
       left.sum.push_back(double(b[k]));
     left.size.push_back(magnitude(b[k]));
   }
-  each_entry(L, how, [&](i64 i, i64 j, V value) {
-    const i64 at = i * columns;
-    subtract(value, x + j * columns, columns, left.sum.data() + parts<V> * at, left.lost.data() + parts<V> * at,
-             left.size.data() + at);
-  });
+  const auto subtract_all = [&](auto count) {
+    each_entry(L, how, threads, [&](i64 i, i64 j, V value) {
+      const i64 at = i * count;
+      subtract(value, x + j * count, count, left.sum.data() + parts<V> * at, left.lost.data() + parts<V> * at,
+               left.size.data() + at);
+    });
+  };
+  if (columns == 1)  // a number that the compiler knows
+    subtract_all(std::integral_constant<i64, 1>{});
+  else if (columns == trial_columns)
+    subtract_all(std::integral_constant<i64, trial_columns>{});
+  else
+    subtract_all(columns);
   return left;
 }
 
 }  // namespace
 
 template <class V>
-void residual(const TriangleView<V>& L, How how, const V* b, const V* x, V* r, i64 columns) {
-  const Left left = left_over(L, how, b, x, columns);
+std::vector<V> times_ones(const TriangleView<V>& L, How how) {
+  std::vector<V> sums(std::size_t(L.pattern.n), V{});
+  each_entry(L, how, 1, [&](i64 i, i64 /*j*/, V value) { sums[std::size_t(i)] = sums[std::size_t(i)] + value; });
+  return sums;
+}
+
+template <class V>
+void residual(const TriangleView<V>& L, How how, const V* b, const V* x, V* r, i64 columns, int threads) {
+  const Left left = left_over(L, how, b, x, columns, threads);
   for (std::size_t k = 0; k < left.size.size(); k++) r[k] = value_of<V>(left, k);
 }
 
 template <class V>
-std::vector<double> backward_errors(const TriangleView<V>& L, How how, const V* b, const V* x, i64 columns) {
-  const Left left = left_over(L, how, b, x, columns);
+std::vector<double> backward_errors(const TriangleView<V>& L, How how, const V* b, const V* x, i64 columns, int threads) {
+  const Left left = left_over(L, how, b, x, columns, threads);
   std::vector<double> errors(std::size_t(columns), 0.0);
   for (std::size_t k = 0; k < left.size.size(); k++) {
     const double off = magnitude_of<V>(left, k);
@@ -116,9 +141,10 @@ std::vector<double> backward_errors(const TriangleView<V>& L, How how, const V* 
   return errors;
 }
 
-#define SORDINO_RESIDUALS(V)                                                        \
-  template void residual(const TriangleView<V>&, How, const V*, const V*, V*, i64); \
-  template std::vector<double> backward_errors(const TriangleView<V>&, How, const V*, const V*, i64);
+#define SORDINO_RESIDUALS(V)                                                             \
+  template std::vector<V> times_ones(const TriangleView<V>&, How);                       \
+  template void residual(const TriangleView<V>&, How, const V*, const V*, V*, i64, int); \
+  template std::vector<double> backward_errors(const TriangleView<V>&, How, const V*, const V*, i64, int);
 SORDINO_RESIDUALS(float)
 SORDINO_RESIDUALS(double)
 SORDINO_RESIDUALS(Number)

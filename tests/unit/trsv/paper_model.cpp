@@ -6,6 +6,7 @@
 
 #include "check.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/trsv/paper_factor.hpp"
 #include "sordino/trsv/paper_imitations.hpp"
 #include "unit/trsv/triangles.hpp"
 
@@ -260,4 +261,48 @@ TEST("004: grids of a shape, and predictions for all of them") {
   CHECK(gpus == std::vector<int>({4, 6, 8}));
   CHECK_THROWS((grid_of(Shape::two_dimensional, 7)), Error, "no grid of 7 GPUs");
   CHECK_THROWS((grid_of(Shape::row_reduction, 0)), Error, "0 were asked for");
+}
+
+TEST("004: a transposed pattern is that of the transposed factor, and twice transposed it has all blocks of the first") {
+  NOTE(fresh::said());
+  fresh::Random random(63);
+  for (const triangles::Columns& t : triangles::some(random, 6)) {
+    const Supernodes nodes = find_supernodes(t.pattern());
+    const i32 width = i32(random.whole(1, 9));
+    const auto values = triangles::values_of<double>(t, random);
+    const paper::Factor<double> factor({t.pattern(), values.data()}, nodes, width);
+    std::vector<i64> from;
+    const Pattern p = factor.pattern(), q = transposed(p, &from), of_factor = factor.transposed().pattern();
+    CHECK(q.column == of_factor.column);
+    CHECK(q.begin == of_factor.begin);
+    CHECK(q.row == of_factor.row);
+    CHECK(q.height == of_factor.height);
+    CHECK(i64(from.size()) == p.blocks());
+    for (i32 I = 0; I < q.count(); I++)
+      for (i64 at = q.begin[std::size_t(I)]; at < q.begin[std::size_t(I) + 1]; at++) {
+        CHECK(p.row[std::size_t(from[std::size_t(at)])] == p.count() - 1 - I);
+        CHECK(q.height[std::size_t(at)] == p.width(p.count() - 1 - q.row[std::size_t(at)]));
+      }
+    const Pattern again = transposed(q);
+    CHECK(again.column == p.column);
+    CHECK(again.row == p.row);
+  }
+}
+
+TEST("004: predictions of several grids are those of each, with the messages that their layouts have") {
+  NOTE(fresh::said());
+  fresh::Random random(64);
+  const Pattern p = pattern_of(find_supernodes(triangles::scattered(random, 300, 0.1).pattern()), 16);
+  const std::vector<Grid> grids{{2, 3}, {1, 1}, {4, 1}, {1, 5}};
+  const std::vector<Prediction> all = predict(p, grids, summit());
+  REQUIRE(all.size() == grids.size());
+  for (std::size_t k = 0; k < grids.size(); k++) {
+    CHECK(all[k].seconds == predict(p, grids[k], summit()).seconds);
+    const Traffic traffic = traffic_of(p, lay_out(p, grids[k]), 8);
+    CHECK(all[k].broadcasts == traffic.broadcasts);
+    CHECK(all[k].reductions == traffic.reductions);
+  }
+  CHECK(all[1].broadcasts + all[1].reductions == 0);
+  CHECK(all[2].reductions == 0);
+  CHECK(all[3].broadcasts == 0);
 }

@@ -69,3 +69,41 @@ TEST("sums of floats are double: the error told is that of x, not of telling it"
   for (float& value : b) value = -value;  // L x, rounded once
   CHECK(backward_errors(L, How::plain, b.data(), x.data())[0] <= 0.5 * std::numeric_limits<float>::epsilon());
 }
+
+TEST("any number of threads and of columns finds the same bits, and L 1 is the sum of its rows") {
+  NOTE(fresh::said());
+  fresh::Random random(32);
+  const Columns c = triangles::scattered(random, 1500, 0.02);
+  const auto check = [&]<class V>(V) {
+    const auto values = triangles::values_of<V>(c, random);
+    const auto b = triangles::vector_of<V>(c.n * 4, random), x = triangles::vector_of<V>(c.n * 4, random);
+    const TriangleView<V> L{c.pattern(), values.data(), random.whole(0, 1) == 1};
+    for (How how : {How::plain, How::transposed, How::adjoint}) {
+      std::vector<V> one(b.size()), many(b.size());
+      residual(L, how, b.data(), x.data(), one.data(), 4);
+      residual(L, how, b.data(), x.data(), many.data(), 4, 3);
+      for (std::size_t k = 0; k < b.size(); k++) CHECK(magnitude(one[k] - many[k]) == 0);
+      CHECK(backward_errors(L, how, b.data(), x.data(), 4) == backward_errors(L, how, b.data(), x.data(), 4, 3));
+      for (const i64 columns : {1, 2}) {  // of the first ones by themselves
+        std::vector<V> some, of(std::size_t(c.n * columns));
+        for (std::size_t k = 0; k < b.size(); k++)
+          if (i64(k) % 4 < columns) some.push_back(b[k]);
+        std::vector<V> at;
+        for (std::size_t k = 0; k < x.size(); k++)
+          if (i64(k) % 4 < columns) at.push_back(x[k]);
+        residual(L, how, some.data(), at.data(), of.data(), columns);
+        for (i64 i = 0; i < c.n; i++)
+          for (i64 k = 0; k < columns; k++)
+            CHECK(magnitude(of[std::size_t(i * columns + k)] - one[std::size_t(4 * i + k)]) == 0);
+      }
+      const std::vector<V> ones = times_ones(L, how);
+      std::vector<V> left(ones.size());
+      const std::vector<V> unit(ones.size(), V{1});
+      residual(L, how, ones.data(), unit.data(), left.data());
+      for (std::size_t k = 0; k < left.size(); k++) CHECK(magnitude(left[k]) <= 1e-4 * (1 + magnitude(ones[k])));
+    }
+  };
+  check(0.0f);
+  check(0.0);
+  check(Number{});
+}

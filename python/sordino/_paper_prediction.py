@@ -1,0 +1,96 @@
+"""Paper 004's Algorithm 2 for factors of a user's: what its layouts P x Q take, by their critical paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import machines
+from ._native import core, translated
+from ._triangular_options import WIDTHS
+from ._triangular_prediction import Sweeps, shapes_of
+
+#: As Table 2 has them, and 4.
+RANKS = (1, 2, 4, 6, 12, 18)
+
+
+def layouts_of(ranks: list[int]) -> list[tuple[int, int]]:
+    """All that the paper compares of these numbers of ranks, each once: P x 1, 1 x P, and the most even one."""
+    return list(dict.fromkeys(layout for number in ranks for layout in shapes_of(number).values()))
+
+
+def by_critical_path(
+    sweeps: Sweeps,
+    machine: dict[str, Any],
+    layouts: list[tuple[int, int]],
+    width: int | None = None,
+    named: bool = True,
+) -> dict[str, Any]:
+    """What one solve takes in these layouts, by Algorithm 2 as corrected: of the formula alone, nothing is carried out.
+
+    Parameters
+    ----------
+    machine : dict
+        Of the one that is called summit the paper's bandwidths and messages, of which L_g and the shape of the curves
+        are assumed; of others those that follow from memory, links and 132 multiprocessors a GPU.
+    layouts : list of (P, Q)
+    width : int, optional
+        Most columns of a block; the paper's 128, if not given.
+    named : bool
+        Layouts with more ranks than block columns are refused, else left out.
+
+    Returns
+    -------
+    dict
+        ``block_columns`` of all triangles; ``layouts``: of each, with both triangles one after the other, ``layout``
+        such as ``"2x1"``, ``ranks``, ``levels``, ``broadcasts`` and ``reductions`` (messages of all ranks),
+        ``messages`` (of the rank that takes longest), ``seconds``, of these ``computing`` and ``communicating``, and
+        ``refined`` (whether the first result was too good to be true); ``best``: the fastest, of equals with the fewest
+        ranks.
+
+    Raises
+    ------
+    BadArgument
+        More ranks than block columns.
+
+    Notes
+    -----
+    Values are doubles, and there is one right-hand side: that is what the paper's model knows. A triangle that is
+    solved with transposed has the blocks of algorithm paper, with all rows of a block row. Cost: blocks, a little more
+    than linear, for each layout; memory: 7 bytes for each rank and block column.
+    """
+    found, columns = [], 0
+    for triangle, ways in sweeps.triangles:
+        with translated():
+            one = core().paper_trsv_layouts(
+                triangle.begin,
+                triangle.rows,
+                ways,
+                WIDTHS["paper"] if width is None else width,
+                machine["name"] == "summit",
+                machines.numbers_of_triangular(machine),
+                layouts,
+                named,
+            )
+        columns += one["block_columns"]
+        found += one["predicted"]
+    rows = [_added(ways) for ways in zip(*(_by_layout(way, found) for way in found), strict=True)]
+    best = min(rows, key=lambda row: (row["seconds"], row["ranks"]))
+    return {"block_columns": columns, "layouts": rows, "best": best}
+
+
+def _by_layout(way: list[dict[str, Any]], all_ways: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Of one way the layouts that all have: a smaller triangle may have block columns for fewer ranks."""
+    common = set.intersection(*({(row["rows"], row["columns"]) for row in of} for of in all_ways))
+    return [row for row in way if (row["rows"], row["columns"]) in common]
+
+
+def _added(ways: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    """Ways that follow each other in one layout."""
+    first = ways[0]
+    sums = ("levels", "broadcasts", "reductions", "messages", "seconds", "computing", "communicating")
+    return {
+        "layout": f"{first['rows']}x{first['columns']}",
+        "ranks": first["rows"] * first["columns"],
+        **{name: sum(way[name] for way in ways) for name in sums},
+        "refined": any(way["refined"] for way in ways),
+    }

@@ -1,0 +1,20 @@
+// What is told of a triangular solver: bytes, chains, and why it has so many ranks.
+#pragma once
+#include <string>
+
+#include "sordino/trsv/prediction.hpp"
+#include "sordino/trsv/saved_plans.hpp"
+
+namespace sordino {
+
+/// That are kept.
+i64 bytes_of(const trsv::Blocks& blocks);
+i64 bytes_of(const trsv::Plan& plan);
+/// Blocks on the longest way from a leaf to a root.
+i64 longest_chain(const trsv::Blocks& blocks);
+/// "2 of 4 ranks forward: a solve is predicted to take 1.77 ms, 3.2 ms on 1, 1.9 ms on 4"
+std::string said_of(const trsv::RanksChoice& choice, int there, trsv::Direction direction);
+/// Of saved plans: processes that carry out other ones would take each other's messages for something else.
+i64 print_of(const trsv::SavedPlans& plans);
+
+}  // namespace sordino
