@@ -53,6 +53,17 @@ RowFacts facts_of(const CsrView& A, i64 row) {
   return facts;
 }
 
+/// Whether the last layer's cells are neighbours of the first one's, across the ends of the box.
+bool is_periodic(const CsrView& A, const Extents& grid) {
+  const std::size_t last = std::size_t(last_direction(grid));
+  if (grid[last] < 3) return false;
+  const i64 behind = A.n - rows_of_layer(grid);
+  const auto has_none = [&](i64 begin, i64 end) {
+    return std::all_of(A.indices + A.begin(begin), A.indices + A.begin(end), [&](i32 column) { return column < behind; });
+  };
+  return !all_parts(0, rows_of_layer(grid), has_none);
+}
+
 /// Which rows take part, and the bound of spectral_bound(). False, and half done, where a diagonal is not positive or, if that
 /// is to be looked at, an entry is of no neighbour.
 bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
@@ -121,6 +132,7 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
     require_neighbours(A, grid);
     require_positive(A);
   }
+  levels_.front().is_periodic = is_periodic(A, grid);
   const auto steps = grid_steps(coupling_strengths(A, grid), grid, first);
   for (std::size_t l = 0; l + 1 < steps.size(); l++) {
     levels_.back().step = steps[l].step;
@@ -138,6 +150,7 @@ void GridLevels::add(const Extents& cells, Partition partition) {
   GridLevel& level = levels_.emplace_back();
   level.cells = cells;
   level.partition = std::move(partition);
+  level.is_periodic = levels_.front().is_periodic;
 }
 
 void GridLevels::update(const CsrView& A) {

@@ -14,6 +14,7 @@
 
 #include "sordino/linalg/extents.hpp"
 #include "sordino/linalg/large_csr.hpp"
+#include "sordino/precond/grid_transfers.hpp"
 #include "sordino/precond/multigrid_levels.hpp"
 
 namespace sordino {
@@ -27,6 +28,9 @@ struct GridLevel {
   Partition partition = {};            // of rows; ranks own whole aggregates
   Diagonals diagonals = {};            // by which A is stored; of the first level none: that is the caller's choice
   double bound = 0;                    // of the eigenvalues of diag(A)^-1 A
+  bool is_periodic = false;            // across the ends of ranks' layers
+  // [rows of the level before] P^T, by cells whose aggregates take, and P, by cells that take; of the first level empty
+  LargeArray<CellWeights> to_this = {}, from_this = {};
 };
 
 class GridLevels final : public MultigridLevels {
@@ -44,6 +48,7 @@ class GridLevels final : public MultigridLevels {
   const Diagonals& diagonals(int l) const override { return level(l).diagonals; }
   double bound(int l) const override { return level(l).bound; }
   double interval() const override { return 4; }  // other levels have twice as wide cells
+  int degree() const override { return 1; }
   const CsrMatrix& last_inverse() const override { return last_inverse_; }
   std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, int fine_space, int coarse_space) const override;
   i64 transfer_bytes(int l, int rank, bool device) const override;

@@ -46,7 +46,7 @@ class Multigrid final : public Operator {
  private:
   struct Level;
   void run(Rank& rank, Cycle cycle, std::size_t l, Vec b, Vec x, Vec to) const;
-  void correct(Rank& rank, Cycle cycle, std::size_t l, Vec b, Vec x) const;
+  void correct(Rank& rank, Cycle cycle, std::size_t l, Vec left, Vec x) const;
   void visit(Rank& rank, Cycle cycle, std::size_t l, Vec e) const;
   int space(std::size_t l) const;
 
@@ -56,7 +56,7 @@ class Multigrid final : public Operator {
   std::vector<std::unique_ptr<Level>> mine_;  // but the last
   std::unique_ptr<CsrOperator> last_;         // the last one's inverse
   // In turns, as visits are recorded: a rank that is nobody's neighbour on other levels may still read the other one's ghosts.
-  Vec last_b_[2], last_x_;
+  Vec last_b_[2];
   mutable int visits_ = 0;
 };
 
