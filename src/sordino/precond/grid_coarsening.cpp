@@ -116,15 +116,16 @@ class Aggregates {
     return std::size_t(neighbours_.find(row, at, A_.indices[k], std::size_t(k - begin)));
   }
 
+  /// Of a fine cell's couplings, by its neighbours, whose numbers grow by `stride` in direction d.
   Side side_of(const std::array<double, slots>& row, const Extents& at, std::size_t cell, std::size_t d) const {
-    constexpr std::size_t strides[] = {1, 3, 9}, of_places[] = {1, 3, 9};
-    const std::size_t here = cell / of_places[d] % 3, stride = strides[d];
+    constexpr std::size_t strides[] = {1, 3, 9};
+    const std::size_t stride = strides[d], here = cell / stride % 3, wide = strides[(d + 1) % 3], high = strides[(d + 2) % 3];
     double behind = 0, ahead = 0;
-    for (std::size_t n = 0; n < slots; n++) {
-      const std::size_t by = n / stride % 3;
-      if (by == 0) behind -= row[n];
-      if (by == 2) ahead -= row[n];
-    }
+    for (std::size_t n = 0; n < 3; n++)
+      for (std::size_t m = 0; m < 3; m++) {
+        behind -= row[n * wide + m * high];
+        ahead -= row[n * wide + m * high + 2 * stride];
+      }
     if (here == alone) return {.inward = behind > 0 && ahead > 0 ? 0 : std::max(behind, ahead)};
     const bool is_second = here == 1;
     // Behind the last cell of odd many in a periodic direction there is one alone, which is on two sides of others.
