@@ -1,4 +1,4 @@
-"""What docs/multigrid.md says of cycles with interpolation along lines, beside the ones before, against their records."""
+"""What docs/multigrid.md says of interpolation along lines, beside cycles before it, against their records."""
 
 import json
 from pathlib import Path
