@@ -49,7 +49,7 @@ std::vector<int> visits_of(const CsrMatrix& A, const Extents& grid, Cycle cycle)
 
 }  // namespace
 
-TEST("mg: few iterations of cg, whatever the size and the ranks, and fewer by a W-cycle") {
+TEST("mg: few iterations of cg, whatever the size and the ranks, and no more by a W-cycle") {
   NOTE(fresh::said());
   fresh::Random random(812);
   for (i64 n : {16, 32, 48}) {
@@ -68,13 +68,13 @@ TEST("mg: few iterations of cg, whatever the size and the ranks, and fewer by a 
         iterations[*cycle == 'w'] = s.report.iterations;
       }
       NOTE("iterations ", iterations[0], " and ", iterations[1]);
-      CHECK(iterations[0] <= 13);
+      CHECK(iterations[0] <= 11);
       CHECK(iterations[1] <= 10);
     }
   }
 }
 
-TEST("mg: an F-cycle takes iterations between those of V and W, on any number of ranks, and is not symmetric") {
+TEST("mg: an F-cycle takes no more iterations than V and no fewer than W, on any number of ranks, and is not symmetric") {
   NOTE(fresh::said());
   fresh::Random random(816);
   const Extents grid{32, 32, 48};
@@ -94,7 +94,7 @@ TEST("mg: an F-cycle takes iterations between those of V and W, on any number of
     }
     NOTE(ranks, " ranks: ", iterations["v"], ", ", iterations["f"], ", ", iterations["w"], " iterations");
     CHECK(iterations["w"] <= iterations["f"]);
-    CHECK(iterations["f"] < iterations["v"]);
+    CHECK(iterations["f"] <= iterations["v"]);
   }
   const auto levels = std::make_shared<GridLevels>(A.view(), grid, layers_of(A, grid, 1));
   const std::vector<std::vector<double>> given{random.normals(A.n), random.normals(A.n)};
@@ -167,7 +167,7 @@ TEST("mg: awkward grids, contrasts, solids and 27 points are solved") {
   const Solved s = solve(A.view(), b, with(grid, "cg", "host", 2));
   NOTE(s.report.iterations, " iterations with 27 points");
   CHECK(s.report.status == Status::converged);
-  CHECK(s.report.iterations <= 15);
+  CHECK(s.report.iterations <= 10);
 }
 
 TEST("mg: fewer iterations than jacobi where densities differ a thousandfold, beside solids, too") {
@@ -235,7 +235,7 @@ TEST("mg: new values make the levels anew, and refused ones leave the old") {
   NOTE(fresh::said());
   fresh::Random random(817);
   const Extents grid{10, 9, 16};
-  const CsrMatrix first = pressure(grid, 10), second = with_solids(random, pressure(grid, 500), 0.1);
+  const CsrMatrix first = pressure(grid, 200), second = with_solids(random, pressure(grid, 500), 0.1);  // phases in both
   const auto b = random.normals(first.n);
   for (int ranks : {1, 2}) {
     Solver solver(first.view(), with(grid, "cg", "host", ranks));

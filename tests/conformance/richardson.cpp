@@ -71,25 +71,19 @@ TEST("richardson: by multigrid it converges with the factor of the cycle, on any
     }
 }
 
-TEST("richardson: F- and W-cycles take as many iterations on any grid; V-cycles correct too much on large ones") {
+TEST("richardson: cycles of any kind take about as many iterations on any grid") {
   NOTE(fresh::said());
   fresh::Random random(924);
   for (i64 n : {24, 48}) {
     const Extents grid{n, n, n};
     const CsrMatrix A = poisson(n, n, n, 7, 1);
     const auto b = random.normals(A.n);
-    for (const char* cycle : {"f", "w"}) {
+    for (const char* cycle : {"v", "f", "w"}) {
       const Report r = solve(A.view(), b, with_levels(grid, "host", 2, cycle)).report;
       NOTE(n, "^3, ", cycle, ": ", r.iterations, " iterations");
       CHECK(r.status == Status::converged);
-      CHECK(r.iterations <= 15);
+      CHECK(r.iterations <= 18);
     }
-    if (n == 24) continue;
-    Options o = with_levels(grid, "host", 2, "v");
-    o.maxiter = 60;
-    CHECK(solve(A.view(), b, o).report.status != Status::converged);
-    o.omega = 0.8;
-    CHECK(solve(A.view(), b, o).report.status == Status::converged);
   }
 }
 

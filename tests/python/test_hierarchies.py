@@ -79,17 +79,18 @@ def bound(A: sp.csr_array) -> float:
     return min(rows, 1.1 * float(np.linalg.eigvalsh(lanczos)[-1]))
 
 
-def polynomial(A: sp.csr_array, most: float, r: np.ndarray) -> np.ndarray:
-    """Three terms of Chebyshev's method on the upper nine tenths (Saad 2003, algorithm 12.1)."""
+def polynomial(A: sp.csr_array, most: float, r: np.ndarray, terms: int) -> tuple[np.ndarray, np.ndarray]:
+    """Chebyshev's method on the upper nine tenths (Saad 2003, algorithm 12.1), and what its iterate before z left."""
     theta, delta = 0.55 * most, 0.45 * most
     sigma = theta / delta
     rho, d = 1 / sigma, r / A.diagonal() / theta
-    z = d
-    for _ in range(2):
+    z, left = d, r
+    for _ in range(terms - 1):
         rho, old = 1 / (2 * sigma - rho), rho
-        d = rho * old * d + 2 * rho / delta * (r - A @ z) / A.diagonal()
+        left = r - A @ z
+        d = rho * old * d + 2 * rho / delta * left / A.diagonal()
         z = z + d
-    return z
+    return z, left
 
 
 def cycled(levels: list, bounds: list[float], r: np.ndarray, twice: bool) -> np.ndarray:
@@ -97,13 +98,13 @@ def cycled(levels: list, bounds: list[float], r: np.ndarray, twice: bool) -> np.
     if len(levels) == 1:
         return np.linalg.solve(A.toarray(), r)
     P = levels[0].P
-    x = polynomial(A, bounds[0], r)
-    below = P.T @ (r - A @ x)
+    x, left = polynomial(A, bounds[0], r, 4)
+    below = P.T @ left
     e = cycled(levels[1:], bounds[1:], below, twice)
     if twice and len(levels) > 2:
         e = e + cycled(levels[1:], bounds[1:], below - levels[1].A @ e, twice)
     x = x + P @ e
-    return x + polynomial(A, bounds[0], r - A @ x)
+    return x + polynomial(A, bounds[0], r - A @ x, 3)[0]
 
 
 def steps_of_cg(A: sp.csr_array, b: np.ndarray, M, steps: int) -> np.ndarray:

@@ -94,7 +94,7 @@ def test_the_command_line_solves_it_in_every_storage(cli, storage, word) -> None
 
 @pytest.mark.parametrize(
     ("precond", "most"),
-    [("jacobi", 60), ("block-ilu", 40), ("ic0", 40), ("chebyshev", 40), ("mg", 12), ("amg", 15)],
+    [("jacobi", 60), ("block-ilu", 40), ("ic0", 40), ("chebyshev", 40), ("mg", 15), ("amg", 15)],
 )
 def test_the_command_line_solves_it_with_every_preconditioner(cli, precond, most) -> None:
     words = (12, 10, 9, "--bc", "periodic", "--precond", precond, "--solver", "cg", "--contrast", 100)

@@ -153,7 +153,7 @@ def _place(commands: list[_Command]) -> list[int]:
     begins = []
     depth, rises = AROUND, False
     for k, command in enumerate(commands):
-        if depth == AROUND and names[k : k + 3] == ["First", "SpMV", "FirstStep"]:
+        if depth == AROUND and names[k : k + 2] == ["First", "SpMV"]:
             begins.append(k)
             depth, rises = 0, False
         rises_here = _rises(names, k) and depth > 0
@@ -170,11 +170,11 @@ def _place(commands: list[_Command]) -> list[int]:
 
 
 def _descends(names: list[str], k: int) -> bool:
-    return names[k] == "Restrict" or (names[k] == "Transfer" and names[k - 1] == "Residual")
+    return names[k] == "Restrict" or (names[k] == "Transfer" and names[k - 1] == "LeavingStep")
 
 
 def _rises(names: list[str], k: int) -> bool:
-    return names[k] == "Prolong" or (names[k] == "Transfer" and names[k - 1] != "Residual")
+    return names[k] == "Prolong" or (names[k] == "Transfer" and names[k - 1] != "LeavingStep")
 
 
 def cells_of(grid: Sequence[int], levels: int) -> list[tuple[int, int, int]]:

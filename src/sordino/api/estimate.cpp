@@ -85,13 +85,18 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
   by_rows.storage = {};  // they are those of another matrix, as tiles are
   by_rows.tiling = {};
   by_rows.levels = nullptr;
-  if (choice.levels) by_rows.preconditioner = "chebyshev";  // by which the first level is smoothed
+  Options smoothing = options;
+  if (choice.levels) {  // by which the first level is smoothed
+    by_rows.preconditioner = "chebyshev";
+    smoothing.degree = choice.levels->degree();
+  }
   host::HostEngine engine({.ranks = 2});
   Partition partition = partition_of(model, by_rows, 2);
   auto scaled = scaled_matrix(model, by_rows);
   std::vector<Part> parts(2);
-  engine.run(
-      [&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, model, by_rows, options, partition, scaled.get()); });
+  engine.run([&](Rank& rank) {
+    parts[std::size_t(rank.id())] = build_part(rank, model, by_rows, smoothing, partition, scaled.get());
+  });
   return count(engine.rank(0), words, choice.method->replicated);
 }
 
@@ -113,14 +118,15 @@ i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool dev
   for (int l = 0; l + 1 < levels.count(); l++) {
     const Partition& p = levels.partition(l);
     const CsrView A = levels.matrix(l);
-    const i64 own = l == 0 ? 1 : second_visits ? 6 : 5, operands = l == 0 ? 2 : second_visits ? 5 : 4;
+    const i64 smoother = levels.degree() > 1 ? 1 : 0;  // vectors more
+    const i64 own = l == 0 ? 0 : smoother + (second_visits ? 5 : 3), operands = l == 0 ? 2 : smoother + (second_visits ? 4 : 3);
     const Diagonals& diagonals = l == 0 ? choice.storage.diagonals : levels.diagonals(l);
     const i64 ghosts = ghosts_of(A, p, rank, diagonals, seen, ++mark);
     bytes += 8 * ((own + operands) * p.rows(rank) + operands * ghosts) + levels.transfer_bytes(l, rank, device);
     if (l > 0) bytes += of_matrix(A, p, diagonals);
   }
   const Partition& last = levels.partition(levels.count() - 1);
-  return bytes + 8 * (2 * last.n + last.rows(rank)) + of_matrix(levels.last_inverse().view(), last, {});
+  return bytes + 8 * 2 * last.n + of_matrix(levels.last_inverse().view(), last, {});
 }
 
 }  // namespace

@@ -140,14 +140,13 @@ class MapTransfer final : public LevelTransfer {
     for (Vec& r : r_) r = R_.operand(rank, "r to be restricted");
     for (Vec& e : e_) e = P_.operand(rank, "correction to be interpolated");
   }
+  Vec residual() const override { return r_[visits_ % 2]; }
   Vec correction() const override { return e_[visits_ % 2]; }
-  void restrict_residual(Rank& rank, Vec b, Vec Ax, Vec to) const override {
-    const Vec r = r_[visits_++ % 2];
-    rank.run(multigrid::Residual{.b = b, .Ax = Ax, .r = r});
-    rank.push_last(r);
-    R_.apply(rank, r, to);
+  void restrict_residual(Rank& rank, Vec residual, Vec to) const override { R_.apply(rank, residual, to); }
+  void add_correction(Rank& rank, Vec e, Vec x, Vec to) const override {
+    P_.apply(rank, e, to, x);
+    visits_++;
   }
-  void add_correction(Rank& rank, Vec e, Vec x, Vec to) const override { P_.apply(rank, e, to, x); }
   i64 bytes() const override { return P_.bytes() + R_.bytes() + arrays_; }
 
   static i64 bytes_of_arrays(const MapMatrix& A, const Partition& rows, int rank) {

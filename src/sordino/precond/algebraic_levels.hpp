@@ -42,6 +42,7 @@ class AlgebraicLevels final : public MultigridLevels {
   const Diagonals& diagonals(int) const override { return by_rows_; }
   double bound(int l) const override { return level(l).bound; }
   double interval() const override { return 10; }  // an aggregate has more rows than a pair of cells
+  int degree() const override { return 3; }
   const CsrMatrix& last_inverse() const override { return last_inverse_; }
   std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, int fine_space, int coarse_space) const override;
   i64 transfer_bytes(int l, int rank, bool device) const override;

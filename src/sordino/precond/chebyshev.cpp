@@ -45,11 +45,14 @@ ChebyshevOperator::ChebyshevOperator(Rank& rank, const Operator& A, Vec inverse_
     : A_(A),
       interval_(interval),
       D_(inverse_diagonal),
-      d_(rank.vector("d", A.space())),
       Az_(A.result(rank, "A z")),
-      iterates_{A.operand(rank, "z, even"), A.operand(rank, "z, odd")},
+      iterates_{A.operand(rank, "z, even")},
       first_(rank.scalar("1/theta", 0)),
       none_(rank.scalar("chebyshev none", 0)) {
+  if (degree > 1) {
+    d_ = rank.vector("d", A.space());
+    iterates_[1] = A.operand(rank, "z, odd");
+  }
   for (int k = 0; k < degree; k++) {
     keep_.push_back(rank.scalar("chebyshev a", 0));
     add_.push_back(rank.scalar("chebyshev c", 0));
@@ -70,29 +73,45 @@ void ChebyshevOperator::set_bound(Rank& rank, double bound) const {
 }
 
 void ChebyshevOperator::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const {
-  rank.run(chebyshev::First{.c = first_, .r = r, .D = D_, .z = iterate(0, z)});
-  record_steps(rank, r, z, false);
+  apply_and_leave(rank, r, z, {});
   record_dots(rank, epilogue);
 }
 
-void ChebyshevOperator::improve(Rank& rank, Vec b, Vec x, Vec to) const {
-  rank.push_last(x);
-  A_.apply(rank, x, Az_);
-  rank.run(chebyshev::FirstStep{.a = none_, .c = first_, .r = b, .Az = Az_, .z = x, .D = D_, .d = d_, .z_new = iterate(0, to)});
-  record_steps(rank, b, to, true);
+void ChebyshevOperator::apply_and_leave(Rank& rank, Vec r, Vec z, Vec left) const {
+  rank.run(chebyshev::First{.c = first_, .r = r, .D = D_, .z = iterates_[0]});
+  record_steps(rank, r, z, {.count = keep_.size(), .left = left});
 }
 
-void ChebyshevOperator::record_steps(Rank& rank, Vec r, Vec z, bool has_d) const {
-  for (std::size_t k = 0; k < keep_.size(); k++) {
-    const Vec now = iterate(k, z), next = iterate(k + 1, z);
+void ChebyshevOperator::improve(Rank& rank, Vec b, Vec x, Vec to) const {
+  const Steps steps{.count = keep_.size() - 1, .begin = (keep_.size() + 1) % 2, .has_d = true};
+  rank.push_last(x);
+  A_.apply(rank, x, Az_);
+  if (steps.count == 0) {
+    rank.run(chebyshev::LastStep{.a = none_, .c = first_, .r = b, .Az = Az_, .z = x, .d = Vec{}, .D = D_, .z_new = to});
+    return;
+  }
+  const Vec next = iterates_[steps.begin];
+  rank.run(chebyshev::FirstStep{.a = none_, .c = first_, .r = b, .Az = Az_, .z = x, .D = D_, .d = d_, .z_new = next});
+  record_steps(rank, b, to, steps);
+}
+
+void ChebyshevOperator::record_steps(Rank& rank, Vec r, Vec z, const Steps& steps) const {
+  for (std::size_t k = 0; k < steps.count; k++) {
+    const bool is_last = k + 1 == steps.count;
+    const Vec now = iterates_[(steps.begin + k) % 2], next = is_last ? z : iterates_[(steps.begin + k + 1) % 2];
+    const Vec d = k > 0 || steps.has_d ? d_ : Vec{}, left = steps.left;
+    const Scal a = keep_[k], c = add_[k];
     rank.push_last(now);
     A_.apply(rank, now, Az_);
-    if (k == 0 && !has_d)
-      rank.run(chebyshev::FirstStep{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
-    else if (k + 1 == keep_.size())
-      rank.run(chebyshev::LastStep{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .d = d_, .D = D_, .z_new = next});
+    if (is_last && left.id >= 0)
+      rank.run(
+          chebyshev::LeavingStep{.a = a, .c = c, .r = r, .Az = Az_, .z = now, .d = d, .D = D_, .left = left, .z_new = next});
+    else if (is_last)
+      rank.run(chebyshev::LastStep{.a = a, .c = c, .r = r, .Az = Az_, .z = now, .d = d, .D = D_, .z_new = next});
+    else if (d.id < 0)
+      rank.run(chebyshev::FirstStep{.a = a, .c = c, .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
     else
-      rank.run(chebyshev::Step{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
+      rank.run(chebyshev::Step{.a = a, .c = c, .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
   }
 }
 

@@ -4,7 +4,7 @@
 //
 // An application costs k products and halos, k + 1 updates of vectors and no reduction, so that an iteration of a method has as
 // many sums for k + 1 products as else for one. Vector traffic beyond the products 3 n + 6 k n words, and 1 n for each step but
-// the first and the last one, workspace 4 n and D.
+// the first and the last one, workspace 4 n and D, of degree 1 2 n and D.
 // p is least on [bound / 100, bound], or a smoother's on a part of that, where `bound` is no less than the largest eigenvalue
 // of D^-1 A (spectral_bound): below the interval it stays positive, so M is positive definite, too.
 #pragma once
@@ -53,16 +53,32 @@ struct Step {  // d = a d + c D^-1 (r - A z);  z_new = z + d
   }
 };
 
-struct LastStep {  // the same; nobody needs d any more
+struct LastStep {  // the same; nobody needs d any more. Unset it is z
   Get a, c;
-  In r, Az, z, d;
-  Scaling D;
+  In r, Az, z;
+  Scaling d, D;
   Out z_new;
   static constexpr double flops = 6;
-  SORDINO_HD void row(i32 i) { z_new[i] = z[i] + (a * d[i] + c * (D[i] * (r[i] - Az[i]))); }
+  SORDINO_HD void row(i32 i) {
+    const double zi = z[i], di = d.p ? d[i] : zi;
+    z_new[i] = zi + (a * di + c * (D[i] * (r[i] - Az[i])));
+  }
 };
 
-using Kernels = KernelList<Kernel<First>, Kernel<FirstStep>, Kernel<Step>, Kernel<LastStep>>;
+struct LeavingStep {  // the same, and what z left
+  Get a, c;
+  In r, Az, z;
+  Scaling d, D;
+  Out left, z_new;
+  static constexpr double flops = 6;
+  SORDINO_HD void row(i32 i) {
+    const double zi = z[i], di = d.p ? d[i] : zi, rest = r[i] - Az[i];
+    left[i] = rest;
+    z_new[i] = zi + (a * di + c * (D[i] * rest));
+  }
+};
+
+using Kernels = KernelList<Kernel<First>, Kernel<FirstStep>, Kernel<Step>, Kernel<LastStep>, Kernel<LeavingStep>>;
 
 }  // namespace chebyshev
 
@@ -79,16 +95,24 @@ class ChebyshevOperator final : public Operator {
   void set_bound(Rank& rank, double bound) const;
 
   void apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue = {}) const override;
-  /// to = x + M^-1 (b - A x), for x that came from A.operand(): the same steps from x instead of 0, with a product more.
+  /// z = M^-1 r, and left = r - A z', where z' is what came before z, by the polynomial of a degree less: the last product says
+  /// both, and `left` costs none.
+  void apply_and_leave(Rank& rank, Vec r, Vec z, Vec left) const;
+  /// to = x + N^-1 (b - A x), for x that came from A.operand() and N^-1 the polynomial of a degree less: as many products.
   void improve(Rank& rank, Vec b, Vec x, Vec to) const;
   int space() const override { return A_.space(); }
   Vec operand(Rank& rank, const char* name) const override { return rank.vector(name, A_.space()); }
   Vec result(Rank& rank, const char* name) const override { return A_.operand(rank, name); }
 
  private:
-  /// The steps from iterate(0) on; `has_d`: it was stored with that one, which is not d itself.
-  void record_steps(Rank& rank, Vec r, Vec z, bool has_d) const;
-  Vec iterate(std::size_t k, Vec last) const { return k == keep_.size() ? last : iterates_[k % 2]; }
+  /// From an iterate to z: of two vectors that are sent in turn, begun so that the last one of improve() is the odd one, and a
+  /// neighbour has read what apply() overwrites next.
+  struct Steps {
+    std::size_t count = 0, begin = 0;  // begin: which of the two comes first
+    bool has_d = false;                // stored with the first one, which is not d itself
+    Vec left = {};                     // where the last step is to store what the iterate before it left
+  };
+  void record_steps(Rank& rank, Vec r, Vec z, const Steps& steps) const;
 
   const Operator& A_;
   double interval_;

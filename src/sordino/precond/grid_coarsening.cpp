@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "sordino/base/parallel.hpp"
@@ -20,6 +21,13 @@ constexpr std::size_t middle = std::size_t(GridNeighbours::itself);
 struct CoarseRow {
   std::array<double, slots> values{};
   std::array<bool, slots> there{};
+};
+
+/// What a fine cell's row says of one direction of its aggregate.
+struct Side {
+  double inward = 0, outward = 0;  // couplings with the cell's partner's side, and with the other one
+  bool has_other = false;          // whether the cell next to it outside is coupled
+  bool is_paired = false;          // whether it has a partner
 };
 
 /// Adds up aggregates, for one thread.
@@ -41,20 +49,31 @@ class Aggregates {
   CoarseRow pattern(i64 row) {
     CoarseRow found;
     found.there[middle] = true;
-    for_entries(row, [&](std::size_t slot, i64, double) { found.there[slot] = true; });
+    for_cells(row, [&](i64 i, const Extents& at, std::size_t, const auto& to) {
+      for (i64 k = A_.begin(i), begin = k; k < A_.begin(i + 1); k++)
+        found.there[folded(to[number_of(i, at, k, begin)], place(coarse_, row))] = true;
+    });
     return found;
   }
 
-  /// P^T A P of one aggregate, with what crosses a direction of pairs counted half.
-  CoarseRow values(i64 row) {
+  /// P^T A P of one aggregate with constant P, with what crosses a direction of pairs counted half, and what of its cells' rows
+  /// the next level holds. Stores what P takes for these cells.
+  CoarseRow values(i64 row, CellWeights* from_this) {
     CoarseRow found;
     found.there[middle] = true;
     double excess = 0;
-    for_entries(row, [&](std::size_t slot, i64 k, double share) {
-      found.there[slot] = true;
-      if (share == 0) return;
-      excess += share * A_.values[k];
-      if (slot != middle) found.values[slot] += A_.values[k];
+    const Extents corner = place(coarse_, row);
+    for_cells(row, [&](i64 i, const Extents& at, std::size_t cell, const auto& to) {
+      const bool takes_part = fine_.takes_part[std::size_t(i)] != 0;
+      std::array<double, slots> row_of_cell{};
+      for (i64 k = A_.begin(i), begin = k; k < A_.begin(i + 1); k++) {
+        const std::size_t neighbour = number_of(i, at, k, begin), slot = folded(to[neighbour], corner);
+        found.there[slot] = true;
+        row_of_cell[neighbour] += A_.values[k];
+        if (takes_part && slot != middle) found.values[slot] += A_.values[k];
+      }
+      from_this[i] = {};
+      if (takes_part) excess += held_by(row_of_cell, at, cell, from_this[i]);
     });
     double diagonal = excess;
     for (std::size_t slot = 0; slot < slots; slot++) {
@@ -93,22 +112,59 @@ class Aggregates {
     return number;
   }
 
-  /// Of what a cell's row adds up to: half where its pair is across a face of the box, as far as that shows; 0 where the row
-  /// takes no part. Of cells that are paired in all directions all, for what holds them may be anywhere.
-  double share_of_excess(i64 row, const Extents& at) const {
-    if (fine_.takes_part[std::size_t(row)] == 0) return 0;
-    bool pairs_all = true, is_at_face = false;
-    for (std::size_t d = 0; d < 3; d++) {
-      const bool ends = at[d] == 0 || at[d] + 1 == fine_.cells[d];
-      pairs_all &= fine_.step[d] == 2 || fine_.cells[d] == 1;
-      is_at_face |= fine_.step[d] == 2 && ends;
-    }
-    return pairs_all || is_at_face ? 0.5 : 1;
+  std::size_t number_of(i64 row, const Extents& at, i64 k, i64 begin) {
+    return std::size_t(neighbours_.find(row, at, A_.indices[k], std::size_t(k - begin)));
   }
 
-  /// act(slot, entry, share of its row's excess), one row after the other.
+  /// Of a fine cell's couplings, by its neighbours, whose numbers grow by `stride` in direction d.
+  Side side_of(const std::array<double, slots>& row, const Extents& at, std::size_t cell, std::size_t d) const {
+    constexpr std::size_t strides[] = {1, 3, 9};
+    const std::size_t stride = strides[d], here = cell / stride % 3, wide = strides[(d + 1) % 3], high = strides[(d + 2) % 3];
+    double behind = 0, ahead = 0;
+    for (std::size_t n = 0; n < 3; n++)
+      for (std::size_t m = 0; m < 3; m++) {
+        behind -= row[n * wide + m * high];
+        ahead -= row[n * wide + m * high + 2 * stride];
+      }
+    if (here == alone) return {.inward = behind > 0 && ahead > 0 ? 0 : std::max(behind, ahead)};
+    const bool is_second = here == 1;
+    // Behind the last cell of odd many in a periodic direction there is one alone, which is on two sides of others.
+    const bool is_cut = !is_second && at[d] == 0 && fine_.cells[d] % 2 != 0;
+    const std::size_t other = is_second ? middle + stride : middle - stride;
+    return {.inward = is_second ? behind : ahead,
+            .outward = is_second ? ahead : behind,
+            .has_other = row[other] != 0 && !is_cut,
+            .is_paired = true};
+  }
+
+  /// Of what a cell's row adds up to, what the next level holds; and what P takes for it (grid_levels.hpp).
+  double held_by(const std::array<double, slots>& row, const Extents& at, std::size_t cell, CellWeights& weights) const {
+    double excess = 0, open = 0, paired = 0;
+    for (double value : row) excess += value;
+    Side sides[3];
+    for (std::size_t d = 0; d < 3; d++) {
+      const Side& side = sides[d] = side_of(row, at, cell, d);
+      if (side.outward > 0 || !(side.inward > 0)) continue;
+      open += side.inward;
+      if (side.is_paired) paired += side.inward;
+    }
+    const double walls = open > 0 && excess > 0 ? excess / (2 * open) : 0;  // couplings with them, over twice those inward
+    int left = CellWeights::one;
+    for (std::size_t d = 0; d < 3; d++) {
+      const auto& [inward, outward, has_other, is_paired] = sides[d];
+      if (!is_paired || !(inward > 0)) continue;
+      const double across = has_other && outward > 0 ? 0.25 * std::min(1.0, 2 * outward / (inward + outward)) : 0;
+      const double wall = outward > 0 ? 0 : walls / (1 + walls);
+      weights.across[d] = std::uint16_t(std::lround(across * CellWeights::one));
+      left -= int(std::lround((across + wall) * CellWeights::one));
+    }
+    weights.own = std::uint16_t(std::max(left, 0));
+    return open > 0 ? excess * (1 - paired / open * (walls / (1 + walls))) : excess;
+  }
+
+  /// act(row, its cell, its places in the aggregate, where its neighbours are, seen from there), one after the other.
   template <class Act>
-  void for_entries(i64 row, const Act& act) {
+  void for_cells(i64 row, const Act& act) {
     const Extents corner = place(coarse_, row);
     const Extents& step = fine_.step;
     for (i64 z = 0; z < step[2]; z++)
@@ -116,11 +172,8 @@ class Aggregates {
         for (i64 x = 0; x < step[0]; x++) {
           const Extents at{corner[0] * step[0] + x, corner[1] * step[1] + y, corner[2] * step[2] + z};
           if (at[0] >= fine_.cells[0] || at[1] >= fine_.cells[1] || at[2] >= fine_.cells[2]) continue;
-          const auto& to = slots_[std::size_t(place_in(0, at[0], x) + 3 * place_in(1, at[1], y) + 9 * place_in(2, at[2], z))];
-          const i64 i = row_of(fine_.cells, at), begin = A_.begin(i), end = A_.begin(i + 1);
-          const double share = share_of_excess(i, at);
-          for (i64 k = begin; k < end; k++)
-            act(folded(to[std::size_t(neighbours_.find(i, at, A_.indices[k], std::size_t(k - begin)))], corner), k, share);
+          const auto cell = std::size_t(place_in(0, at[0], x) + 3 * place_in(1, at[1], y) + 9 * place_in(2, at[2], z));
+          act(row_of(fine_.cells, at), at, cell, slots_[cell]);
         }
   }
 
@@ -209,18 +262,42 @@ Diagonals diagonals_of_level(const CsrView& A) {
   return count == 0 || 12 * A.nnz() < 8 * count * A.n ? Diagonals{} : diagonals_of(A, "dia");
 }
 
+/// What each aggregate takes from cells behind its own: what those take from it.
+void find_restriction(const GridLevel& fine, GridLevel& coarse) {
+  for_parts(
+      0, fine.partition.n,
+      [&](i64 begin, i64 end) {
+        for (i64 row = begin; row < end; row++) {
+          const Extents at = place(fine.cells, row);
+          CellWeights& to = coarse.to_this[std::size_t(row)] = coarse.from_this[std::size_t(row)];
+          for (std::size_t d = 0; d < 3; d++) {
+            if (fine.step[d] == 1) continue;
+            Extents other = at;
+            other[d] = step_from(at[d], at[d] % 2 != 0 ? 1 : -1, fine.cells[d]);
+            to.across[d] = coarse.from_this[std::size_t(row_of(fine.cells, other))].across[d];
+          }
+        }
+      },
+      least_rows);
+}
+
 }  // namespace
 
 void coarsen(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
   const bool is_new = coarse.A.n == 0;
-  if (is_new) coarse.A = begun(A, fine, coarse);
+  if (is_new) {
+    coarse.A = begun(A, fine, coarse);
+    coarse.from_this = LargeArray<CellWeights>(std::size_t(A.n));
+    coarse.to_this = LargeArray<CellWeights>(std::size_t(A.n));
+  }
   for_coarse_rows(A, fine, coarse, [&](Aggregates& aggregates, i64 row) {
     i64 next = coarse.A.indptr[std::size_t(row)];
-    for (const auto& [column, value] : SortedEntries(aggregates.values(row), coarse.cells, row)) {
+    for (const auto& [column, value] : SortedEntries(aggregates.values(row, coarse.from_this.data()), coarse.cells, row)) {
       if (is_new) coarse.A.indices[std::size_t(next)] = column;
       coarse.A.values[std::size_t(next++)] = value;
     }
   });
+  find_restriction(fine, coarse);
   if (is_new) coarse.diagonals = diagonals_of_level(coarse.A.view());
 }
 

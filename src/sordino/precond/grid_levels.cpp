@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <string>
 
@@ -16,6 +17,8 @@ namespace sordino {
 namespace {
 
 constexpr i64 least_rows = 1 << 10;  // that are worth a thread
+constexpr double steep = 100;        // of a row's couplings, the largest over the smallest: between two phases
+constexpr i64 some = 1000;           // one row in so many
 
 Partition coarse_partition(const GridLevel& fine, const Extents& coarse) {
   const std::size_t last = std::size_t(last_direction(fine.cells));
@@ -40,17 +43,33 @@ struct RowFacts {
   double diagonal = 0;
   double magnitudes = 0;  // what those of all entries add up to
   bool couples = false;   // with another row
+  bool is_steep = false;  // some couplings are far larger than others
 };
 
 RowFacts facts_of(const CsrView& A, i64 row) {
   RowFacts facts;
+  double least = std::numeric_limits<double>::infinity(), most = 0;
   for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
     const bool is_diagonal = A.indices[k] == row;
     facts.magnitudes += std::abs(A.values[k]);
     facts.couples |= !is_diagonal && A.values[k] != 0;
     if (is_diagonal) facts.diagonal = A.values[k];
+    if (is_diagonal || A.values[k] == 0) continue;
+    least = std::min(least, std::abs(A.values[k])), most = std::max(most, std::abs(A.values[k]));
   }
+  facts.is_steep = most > steep * least;
   return facts;
+}
+
+/// Whether the last layer's cells are neighbours of the first one's, across the ends of the box.
+bool is_periodic(const CsrView& A, const Extents& grid) {
+  const std::size_t last = std::size_t(last_direction(grid));
+  if (grid[last] < 3) return false;
+  const i64 behind = A.n - rows_of_layer(grid);
+  const auto has_none = [&](i64 begin, i64 end) {
+    return std::all_of(A.indices + A.begin(begin), A.indices + A.begin(end), [&](i32 column) { return column < behind; });
+  };
+  return !all_parts(0, rows_of_layer(grid), has_none);
 }
 
 /// Which rows take part, and the bound of spectral_bound(). False, and half done, where a diagonal is not positive or, if that
@@ -59,22 +78,27 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   if (level.takes_part.size() == 0) level.takes_part = LargeArray<double>(std::size_t(A.n));
   std::mutex mutex;
   double bound = 0;
+  i64 steep_rows = 0;
   const auto look = [&](i64 begin, i64 end) {
     GridNeighbours neighbours(level.cells);
     double largest = 0;
+    i64 count = 0;
     for (i64 row = begin; row < end; row++) {
       if (looks_at_neighbours && !has_neighbours(neighbours, A, row, place(level.cells, row))) return false;
       const RowFacts facts = facts_of(A, row);
       if (!(facts.diagonal > 0)) return false;
       largest = std::max(largest, facts.magnitudes / facts.diagonal);
       level.takes_part[std::size_t(row)] = facts.couples;
+      count += facts.is_steep;
     }
     std::lock_guard lock(mutex);
     bound = std::max(bound, largest);
+    steep_rows += count;
     return true;
   };
   const bool found = all_parts(0, A.n, look);
   level.bound = bound;
+  level.has_phases = steep_rows * some > A.n;
   return found;
 }
 
@@ -121,6 +145,8 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
     require_neighbours(A, grid);
     require_positive(A);
   }
+  levels_.front().is_periodic = is_periodic(A, grid);
+  degree_ = levels_.front().has_phases ? 2 : 1;
   const auto steps = grid_steps(coupling_strengths(A, grid), grid, first);
   for (std::size_t l = 0; l + 1 < steps.size(); l++) {
     levels_.back().step = steps[l].step;
@@ -138,6 +164,7 @@ void GridLevels::add(const Extents& cells, Partition partition) {
   GridLevel& level = levels_.emplace_back();
   level.cells = cells;
   level.partition = std::move(partition);
+  level.is_periodic = levels_.front().is_periodic;
 }
 
 void GridLevels::update(const CsrView& A) {

@@ -2,11 +2,13 @@
 // one before, or fewer where a direction has no more to give or is coupled less (grid_steps.hpp), and its matrix is the
 // Galerkin product of constant interpolation, scaled so that it approximates the same operator.
 //
-// P has a 1 for each cell of an aggregate, and A_c = P^T A P adds up the couplings that cross between two aggregates. In a
-// direction with two cells an aggregate these are of centres twice as far apart as the cells', so each is to count half:
-// without that a coarse correction is half as large as it should be (over-correction: Braess 1995; Stueben 2001, section 9.5).
-// What a row adds up to, of Dirichlet faces and of time steps, counts half, too: on coarse levels a time step's share is then
-// too small, which the method that is preconditioned makes good.
+// The coarse matrix adds up the couplings that cross between two aggregates. In a direction with two cells an aggregate these
+// are of centres twice as far apart as the cells', so each counts half. P is linear along the lines through a cell's faces: a
+// quarter from the aggregate behind each side on which the cell lies in its own, less where the coupling across is weaker than
+// the one inwards, the rest from its own. With a constant P that matrix is half of P^T A P, and corrections are twice too large
+// (over-correction: Braess 1995; Stueben 2001, section 9.5).
+// What a row adds up to is a wall's where the cell is coupled with nothing on its outer side: in series with half an aggregate,
+// in the coarse matrix as in P. Else, as of time steps, it counts as a whole.
 //
 // Rows without couplings, as those of solid cells, are in no aggregate: their P is 0, and smoothing solves them.
 #pragma once
@@ -14,6 +16,7 @@
 
 #include "sordino/linalg/extents.hpp"
 #include "sordino/linalg/large_csr.hpp"
+#include "sordino/precond/grid_transfers.hpp"
 #include "sordino/precond/multigrid_levels.hpp"
 
 namespace sordino {
@@ -27,6 +30,10 @@ struct GridLevel {
   Partition partition = {};            // of rows; ranks own whole aggregates
   Diagonals diagonals = {};            // by which A is stored; of the first level none: that is the caller's choice
   double bound = 0;                    // of the eigenvalues of diag(A)^-1 A
+  bool has_phases = false;             // whose couplings differ a hundredfold and more in some rows
+  bool is_periodic = false;            // across the ends of ranks' layers
+  // [rows of the level before] P^T, by cells whose aggregates take, and P, by cells that take; of the first level empty
+  LargeArray<CellWeights> to_this = {}, from_this = {};
 };
 
 class GridLevels final : public MultigridLevels {
@@ -43,7 +50,8 @@ class GridLevels final : public MultigridLevels {
   const Partition& partition(int l) const override { return level(l).partition; }
   const Diagonals& diagonals(int l) const override { return level(l).diagonals; }
   double bound(int l) const override { return level(l).bound; }
-  double interval() const override { return 4; }  // other levels have twice as wide cells
+  double interval() const override { return 4; }   // other levels have twice as wide cells
+  int degree() const override { return degree_; }  // where phases meet, corrections want more smoothing
   const CsrMatrix& last_inverse() const override { return last_inverse_; }
   std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, int fine_space, int coarse_space) const override;
   i64 transfer_bytes(int l, int rank, bool device) const override;
@@ -54,6 +62,7 @@ class GridLevels final : public MultigridLevels {
 
   CsrView given_;
   std::vector<GridLevel> levels_;
+  int degree_ = 1;  // of the first values
   CsrMatrix last_inverse_;
 };
 

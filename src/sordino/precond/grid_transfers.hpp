@@ -1,5 +1,5 @@
-// Row functors between two levels of a grid (grid_levels.hpp), whose ranks own whole aggregates: no row of another rank is
-// read.
+// Row functors between two levels of a grid (grid_levels.hpp). P of a cell reads its own aggregate and, in each direction of
+// pairs, the one on the side on which the cell lies in its own: at a rank's ends, of the layer behind.
 #pragma once
 #include "sordino/runtime/applied.hpp"
 #include "sordino/runtime/handles.hpp"
@@ -7,47 +7,73 @@
 
 namespace sordino {
 
-/// A rank's rows of both levels, as numbers of cells within its layers.
-struct TransferShape {
-  i32 fine[3], coarse[3];  // cells in each direction of the rank's layers
-  i32 step[3];             // fine cells of an aggregate, 1 or 2
+/// A cell's part in a transfer, in 2^-15: of its own aggregate, and across its aggregate's side in each direction. Of P that is
+/// what the cell takes from the aggregate behind, of P^T what the aggregate takes from the cell behind.
+struct CellWeights {
+  static constexpr int one = 1 << 15;
+  std::uint16_t own, across[3];
+};
+static_assert(sizeof(CellWeights) == sizeof(double));  // a word of a vector
 
-  SORDINO_HD i32 fine_row(i32 x, i32 y, i32 z) const { return x + fine[0] * (y + fine[1] * z); }
-  SORDINO_HD i32 coarse_row(i32 i) const {
-    const i32 x = i % fine[0], y = i / fine[0] % fine[1], z = i / (fine[0] * fine[1]);
-    return x / step[0] + coarse[0] * (y / step[1] + coarse[1] * (z / step[2]));
+/// A rank's rows of a level, as cells of its layers.
+struct LayerShape {
+  i32 cells[3], stride[3];
+  // What to add to the row of a cell at a place of 0, to get to that before it in a direction, and to the number of the row
+  // less the strides to place 0, to get to that behind the last one: in a rank's own rows, as of a periodic box, or ghosts.
+  i32 before[3], behind[3];
+
+  /// The row of the neighbour of row i, which is at that place in direction d, on a side.
+  SORDINO_HD i32 neighbour(i32 i, i32 place, int d, bool forth) const {
+    if (forth) return place + 1 < cells[d] ? i + stride[d] : i - place * stride[d] + behind[d];
+    return place > 0 ? i - stride[d] : i + before[d];
   }
 };
 
-/// Over rows of the coarse level: b_c = P^T (b - A x), of at most eight cells an aggregate.
+/// Both levels, and which directions are of pairs: 1, else 0, as shifts.
+struct TransferShape {
+  LayerShape fine, coarse;
+  i32 pairs[3];
+};
+
+/// Over rows of the coarse level: b_c = P^T r, of at most eight cells an aggregate, and their neighbours.
 struct RestrictResidual {
   static constexpr const char* name = "Restrict";
   TransferShape shape;
-  Foreign<const double, Access::read> b, Ax, takes_part;
+  Foreign<const double, Access::ghost> r;
+  Foreign<const CellWeights, Access::read> weights;
   Out to;
 
   template <class V>
   SORDINO_HD void fields(V&& visit) {
-    visit(b);
-    visit(Ax);
-    visit(takes_part);
+    visit(r);
+    visit(weights);
     visit(to);
   }
+  /// What an aggregate takes from a cell and behind it, in 2^15.
+  SORDINO_HD double of_cell(const i32 (&at)[3]) const {
+    const LayerShape& fine = shape.fine;
+    const i32 i = at[0] + fine.stride[1] * at[1] + fine.stride[2] * at[2];
+    const CellWeights w = weights[i];
+    double sum = double(w.own) * r[i];
+    for (int d = 0; d < 3; d++)
+      if (shape.pairs[d]) sum += double(w.across[d]) * r[fine.neighbour(i, at[d], d, at[d] & 1)];
+    return sum;
+  }
   SORDINO_HD void row(i32 i) {
-    const i32 x0 = i % shape.coarse[0] * shape.step[0], y0 = i / shape.coarse[0] % shape.coarse[1] * shape.step[1],
-              z0 = i / (shape.coarse[0] * shape.coarse[1]) * shape.step[2];
+    const LayerShape &fine = shape.fine, &coarse = shape.coarse;
+    const i32 z = i / coarse.stride[2], y = (i - z * coarse.stride[2]) / coarse.stride[1],
+              x = i - z * coarse.stride[2] - y * coarse.stride[1];
+    const i32 begin[3] = {x << shape.pairs[0], y << shape.pairs[1], z << shape.pairs[2]};
+    i32 at[3];
     double sum = 0;
-    for (i32 z = z0; z < z0 + shape.step[2] && z < shape.fine[2]; z++)
-      for (i32 y = y0; y < y0 + shape.step[1] && y < shape.fine[1]; y++)
-        for (i32 x = x0; x < x0 + shape.step[0] && x < shape.fine[0]; x++) {
-          const i32 at = shape.fine_row(x, y, z);
-          sum += takes_part[at] * (b[at] - Ax[at]);
-        }
-    to[i] = sum;
+    for (at[2] = begin[2]; at[2] <= begin[2] + shape.pairs[2] && at[2] < fine.cells[2]; at[2]++)
+      for (at[1] = begin[1]; at[1] <= begin[1] + shape.pairs[1] && at[1] < fine.cells[1]; at[1]++)
+        for (at[0] = begin[0]; at[0] <= begin[0] + shape.pairs[0] && at[0] < fine.cells[0]; at[0]++) sum += of_cell(at);
+    to[i] = sum * (1.0 / CellWeights::one);
   }
   Cost cost() const {
-    const double rows = double(shape.fine[0]) * shape.fine[1] * shape.fine[2];
-    return {24 * rows, 3 * rows};
+    const double rows = double(shape.fine.cells[0]) * shape.fine.cells[1] * shape.fine.cells[2];
+    return {16 * rows, 8 * rows};
   }
 };
 
@@ -55,20 +81,33 @@ struct RestrictResidual {
 struct AddCorrection {
   static constexpr const char* name = "Prolong";
   TransferShape shape;
-  Foreign<const double, Access::read> e;
-  In takes_part, x;
+  Foreign<const double, Access::ghost> e;
+  Field<const CellWeights, Access::read> weights;
+  In x;
   Out to;
 
   template <class V>
   SORDINO_HD void fields(V&& visit) {
     visit(e);
-    visit(takes_part);
+    visit(weights);
     visit(x);
     visit(to);
   }
-  SORDINO_HD void row(i32 i) { to[i] = x[i] + takes_part[i] * e[shape.coarse_row(i)]; }
+  SORDINO_HD void row(i32 i) {
+    const LayerShape &fine = shape.fine, &coarse = shape.coarse;
+    const i32 z = i / fine.stride[2], y = (i - z * fine.stride[2]) / fine.stride[1],
+              at[3] = {i - z * fine.stride[2] - y * fine.stride[1], y, z};
+    i32 place[3], row = 0;
+    for (int d = 0; d < 3; d++) row += coarse.stride[d] * (place[d] = at[d] >> shape.pairs[d]);
+    const CellWeights w = weights[i];
+    double sum = double(w.own) * e[row];
+    for (int d = 0; d < 3; d++)
+      if (shape.pairs[d]) sum += double(w.across[d]) * e[coarse.neighbour(row, place[d], d, at[d] & 1)];
+    to[i] = x[i] + sum * (1.0 / CellWeights::one);
+  }
   Cost cost() const {
-    return {8.0 * shape.coarse[0] * shape.coarse[1] * shape.coarse[2], 2.0 * shape.fine[0] * shape.fine[1] * shape.fine[2]};
+    const LayerShape &fine = shape.fine, &coarse = shape.coarse;
+    return {8.0 * coarse.cells[0] * coarse.cells[1] * coarse.cells[2], 9.0 * fine.cells[0] * fine.cells[1] * fine.cells[2]};
   }
 };
 

@@ -4,31 +4,25 @@
 #include "sordino/precond/grid_transfers.hpp"
 
 namespace sordino {
-namespace {
-
-constexpr int smoothing = 2;  // degree of the polynomial: three terms
-
-}  // namespace
-
 struct Multigrid::Level {
   std::unique_ptr<CsrOperator> own;  // but for the first one
   const Operator& A;
   Jacobi jacobi;
   ChebyshevOperator smooth;
   std::unique_ptr<LevelTransfer> transfer;    // to the next level, and from there
-  Vec b, x, corrected, Ax, again_b, again_x;  // b and x of this level's own, of a second visit, too
+  Vec b, x, corrected, Ax, again_b, again_x;  // b and x of this level's own, and of a second visit
 
   Level(Rank& rank, std::unique_ptr<CsrOperator> coarse, const Operator& of, const MultigridLevels& levels, int l, Cycle cycle)
       : own(std::move(coarse)),
         A(of),
         jacobi(rank, levels.matrix(l), A.space()),
-        smooth(rank, A, jacobi.diagonal(), smoothing, levels.bound(l), levels.interval()),
+        smooth(rank, A, jacobi.diagonal(), levels.degree(), levels.bound(l), levels.interval()),
         x(A.operand(rank, "x of a level")),
-        corrected(A.operand(rank, "corrected x")),
-        Ax(A.result(rank, "A x of a level")) {
+        corrected(A.operand(rank, "corrected x")) {
     if (l == 0) return;
     b = rank.vector("b of a level", A.space());
     if (cycle == Cycle::v) return;
+    Ax = A.result(rank, "A x of a level");
     again_b = rank.vector("b of a second visit", A.space());
     again_x = A.operand(rank, "x of a second visit");
   }
@@ -59,7 +53,6 @@ Multigrid::Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const Multig
     mine_[std::size_t(l)]->transfer = g.transfer(rank, l, mine_[std::size_t(l)]->A.space(), space(std::size_t(l + 1)));
   last_b_[0] = last_->operand(rank, "b of the last level");
   last_b_[1] = last_->operand(rank, "b of the last level, odd visits");
-  last_x_ = last_->result(rank, "x of the last level");
 }
 
 int Multigrid::space(std::size_t l) const { return l == mine_.size() ? last_->space() : mine_[l]->A.space(); }
@@ -87,30 +80,30 @@ void Multigrid::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const
   record_dots(rank, epilogue);
 }
 
-/// One cycle for A to = b, from zero; `x` may be the same as `to`.
+/// One cycle for A to = b, from zero; `x` may be the same as `to`. What goes to the coarse level was left before the smoother's
+/// last step, which then goes on beside it.
 void Multigrid::run(Rank& rank, Cycle cycle, std::size_t l, Vec b, Vec x, Vec to) const {
   const Level& level = *mine_[l];
-  level.smooth.apply(rank, b, x);
-  rank.push_last(x);
-  level.A.apply(rank, x, level.Ax);
-  correct(rank, cycle, l, b, x);
+  const Vec left = level.transfer->residual();
+  level.smooth.apply_and_leave(rank, b, x, left);
+  rank.push_last(left);
+  correct(rank, cycle, l, left, x);
   level.smooth.improve(rank, b, level.corrected, to);
 }
 
-/// corrected = x + P e, where e approximates what the next level's matrix makes of P^T (b - A x).
-void Multigrid::correct(Rank& rank, Cycle cycle, std::size_t l, Vec b, Vec x) const {
+/// corrected = x + P e, where e approximates what the next level's matrix makes of P^T times what was left.
+void Multigrid::correct(Rank& rank, Cycle cycle, std::size_t l, Vec left, Vec x) const {
   const Level& level = *mine_[l];
   const bool is_last = l + 1 == mine_.size();
-  const Vec to = is_last ? last_b_[visits_++ % 2] : mine_[l + 1]->b, wanted = level.transfer->correction();
-  Vec e = wanted.id >= 0 ? wanted : is_last ? last_x_ : mine_[l + 1]->x;
-  level.transfer->restrict_residual(rank, b, level.Ax, to);
+  const Vec to = is_last ? last_b_[visits_++ % 2] : mine_[l + 1]->b, e = level.transfer->correction();
+  level.transfer->restrict_residual(rank, left, to);
   if (is_last) {
     rank.push_last(to);
     last_->apply(rank, to, e);
   } else {
     visit(rank, cycle, l + 1, e);
   }
-  if (wanted.id >= 0) rank.push_last(e);
+  rank.push_last(e);
   level.transfer->add_correction(rank, e, x, level.corrected);
 }
 

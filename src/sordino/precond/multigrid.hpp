@@ -1,16 +1,18 @@
 // Multigrid, geometric for matrices of grids (grid_levels.hpp) or algebraic (algebraic_levels.hpp): M^-1 is one V-, F- or
-// W-cycle from zero, smoothed before and after by a Chebyshev polynomial of diag(A)^-1 A that is least on the upper part of its
-// spectrum (Adams et al. 2003). Both smoothers are the same, and restriction is the transpose of interpolation, so M of V and W
-// is symmetric positive definite: for every method that takes an operator. That of F, whose second visit of a level is another
-// one than the first, is not symmetric: for those that are flexible, or of any matrix.
+// W-cycle from zero, smoothed before and after by Chebyshev polynomials of diag(A)^-1 A that are least on the upper part of its
+// spectrum (Adams et al. 2003). What goes to the coarse level is what was left before the last step of the first of them, whose
+// product says so, and that step is taken beside the correction; the second polynomial is of a degree less, which is the one
+// that left it. Restriction is the transpose of interpolation. So M of V and W is symmetric positive definite: for every method
+// that takes an operator. That of F, whose second visit of a level is another one than the first, is not symmetric: for those
+// that are flexible, or of any matrix.
 //
 // A V-cycle is on level l once, counted from 0, an F-cycle l + 1 times, a W-cycle 2^l times, but for the last level, which each
 // visit of the one above it solves once.
-// A V-cycle on a level costs 2 k + 2 products and halos, for polynomials of degree k, and no reduction; on the last level,
-// which has few cells, each rank multiplies its rows of a dense inverse by what all ranks send. Transfers of grids
-// move nothing between ranks, which own whole aggregates; others have a halo each way. All of it is recorded, so a GPU has an
-// iteration in one graph; products hide their halos as CsrOperator's do, where a level has inner rows enough, which coarse ones
-// have not. Memory beside matrices and transfers: eight vectors of a level.
+// A V-cycle on a level costs 2 k products and halos, for polynomials of degree k and k - 1, and no reduction; on the last
+// level, which has few cells, each rank multiplies its rows of a dense inverse by what all ranks send. Transfers have a halo
+// each way. All of it is recorded, so a GPU has an iteration in one graph; products and transfers hide their halos as
+// CsrOperator's do, where a level has inner rows enough, which coarse ones have not. Memory beside matrices and transfers: six
+// vectors of a level, eight where k > 1.
 #pragma once
 #include <memory>
 #include <vector>
@@ -46,7 +48,7 @@ class Multigrid final : public Operator {
  private:
   struct Level;
   void run(Rank& rank, Cycle cycle, std::size_t l, Vec b, Vec x, Vec to) const;
-  void correct(Rank& rank, Cycle cycle, std::size_t l, Vec b, Vec x) const;
+  void correct(Rank& rank, Cycle cycle, std::size_t l, Vec left, Vec x) const;
   void visit(Rank& rank, Cycle cycle, std::size_t l, Vec e) const;
   int space(std::size_t l) const;
 
@@ -56,7 +58,7 @@ class Multigrid final : public Operator {
   std::vector<std::unique_ptr<Level>> mine_;  // but the last
   std::unique_ptr<CsrOperator> last_;         // the last one's inverse
   // In turns, as visits are recorded: a rank that is nobody's neighbour on other levels may still read the other one's ghosts.
-  Vec last_b_[2], last_x_;
+  Vec last_b_[2];
   mutable int visits_ = 0;
 };
 

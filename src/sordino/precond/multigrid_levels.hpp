@@ -14,11 +14,12 @@ class LevelTransfer {
   virtual ~LevelTransfer() = default;
   /// After MultigridLevels::update().
   virtual void update_values(Rank&) {}
-  /// The vector in which add_correction() wants what the coarse level has found, pushed by the command that writes it; unset:
-  /// any vector of that level will do, and nothing travels.
-  virtual Vec correction() const { return {}; }
-  /// Records to = P^T (b - Ax), of the coarse level.
-  virtual void restrict_residual(Rank& rank, Vec b, Vec Ax, Vec to) const = 0;
+  /// The vector in which restrict_residual() wants what a level's smoother has left, and that in which add_correction() wants
+  /// what the coarse level has found: pushed by the commands that write them. Of one visit, which add_correction() ends.
+  virtual Vec residual() const = 0;
+  virtual Vec correction() const = 0;
+  /// Records to = P^T residual, of the coarse level.
+  virtual void restrict_residual(Rank& rank, Vec residual, Vec to) const = 0;
   /// Records to = x + P e, of the fine one. `to` is another vector than x, whose ghosts a neighbour may still read.
   virtual void add_correction(Rank& rank, Vec e, Vec x, Vec to) const = 0;
   /// What its matrices take on this rank.
@@ -39,6 +40,7 @@ class MultigridLevels {
   virtual const Diagonals& diagonals(int l) const = 0;  // by which the matrix is stored; of the first level the caller's choice
   virtual double bound(int l) const = 0;                // of the eigenvalues of diag(A)^-1 A
   virtual double interval() const = 0;                  // the ratio of the ends of what smoothers are least on
+  virtual int degree() const = 0;                       // of their polynomials before a correction, and one less behind it
   /// A generalized inverse of the last level's matrix, all rows of it, by entries.
   virtual const CsrMatrix& last_inverse() const = 0;
 
