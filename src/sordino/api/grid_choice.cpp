@@ -41,6 +41,12 @@ void check_hierarchy(const System& s, const Options& o) {
   validate(s.A, *s.hierarchy);
 }
 
+/// Whether a command takes longer to launch than some messages of a CPU's.
+bool is_of_gpus(const Options& o, bool device, const std::optional<Machine>& machine) {
+  constexpr double long_launch = 1e-6;
+  return device || (o.engine == "model" && machine && machine->launch_s >= long_launch);
+}
+
 Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, bool device) {
   if (device && is_incomplete(c.preconditioner))
     throw Error(Errc::unsupported, "precond " + c.preconditioner +
@@ -59,7 +65,7 @@ void check_grid(const System& s, const Options& o, const Choice& c) {
   if (s.hierarchy) check_hierarchy(s, o);
 }
 
-void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool device) {
+void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool device, const std::optional<Machine>& machine) {
   c.tiling = tiling_of(s, o, c, ranks, device);
   if (s.hierarchy) {
     Range range("deal out the hierarchy");
@@ -72,8 +78,9 @@ void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool d
   if (c.preconditioner != "mg") return;
   Range range("coarsen the grid");
   const Extents grid = parse_grid(s.A.n, o.grid);
-  c.tiling = grid_layers(s.A, grid, ranks);
-  c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks));
+  const i64 alone = o.level_rows.value_or(is_of_gpus(o, device, machine) ? level_rows_of_gpus : level_rows_of_cpus);
+  c.tiling = grid_layers(s.A, grid, ranks, alone);
+  c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks), alone);
 }
 
 }  // namespace sordino

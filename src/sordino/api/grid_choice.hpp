@@ -8,8 +8,10 @@ namespace sordino {
 /// What can be said before the number of ranks is known. Throws bad_argument with one sentence.
 void check_grid(const System& system, const Options& options, const Choice& choice);
 
-/// Sets the tiling of block-ilu, the layers and levels of mg, or the levels of amg or a hierarchy. Throws as choose_tiling(),
+/// Sets the tiling of block-ilu, the layers and levels of mg, or the levels of amg or a hierarchy. `machine`: a described one,
+/// if there is any. Throws as choose_tiling(),
 /// GridLevels() and AlgebraicLevels(), and unsupported for ic0 and ilu0 on GPUs, which have no kernel of them.
-void settle_grid(Choice& choice, const System& system, const Options& options, int ranks, bool device);
+void settle_grid(Choice& choice, const System& system, const Options& options, int ranks, bool device,
+                 const std::optional<Machine>& machine);
 
 }  // namespace sordino

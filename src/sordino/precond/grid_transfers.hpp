@@ -1,6 +1,7 @@
-// Row functors between two levels of a grid (grid_levels.hpp), whose ranks own whole aggregates: no row of another rank is
-// read.
+// Row functors between two levels of a grid (grid_levels.hpp), whose ranks own whole aggregates of the finer one. Where others
+// own the coarser one, its rows go there and come back (linalg/row_move.hpp).
 #pragma once
+#include "sordino/linalg/row_move.hpp"
 #include "sordino/runtime/applied.hpp"
 #include "sordino/runtime/handles.hpp"
 #include "sordino/runtime/kernel_list.hpp"
@@ -52,10 +53,13 @@ struct RestrictResidual {
 };
 
 /// Over rows of the fine level: to = x + P e. A vector of its own, for a neighbour may still read the ghosts of x.
+/// How it reads e: as its own rows, or also as ghosts.
+template <Access how>
 struct AddCorrection {
   static constexpr const char* name = "Prolong";
   TransferShape shape;
-  Foreign<const double, Access::read> e;
+  MovedPlace place;  // of e's rows
+  Foreign<const double, how> e;
   In takes_part, x;
   Out to;
 
@@ -66,7 +70,7 @@ struct AddCorrection {
     visit(x);
     visit(to);
   }
-  SORDINO_HD void row(i32 i) { to[i] = x[i] + takes_part[i] * e[shape.coarse_row(i)]; }
+  SORDINO_HD void row(i32 i) { to[i] = x[i] + takes_part[i] * e[place(shape.coarse_row(i))]; }
   Cost cost() const {
     return {8.0 * shape.coarse[0] * shape.coarse[1] * shape.coarse[2], 2.0 * shape.fine[0] * shape.fine[1] * shape.fine[2]};
   }
@@ -88,7 +92,8 @@ struct Add {  // to = x + y
   SORDINO_HD void row(i32 i) { to[i] = x[i] + y[i]; }
 };
 
-using Kernels = KernelList<Kernel<RestrictResidual>, Kernel<AddCorrection>, Kernel<Residual>, Kernel<Add>>;
+using Kernels = KernelList<Kernel<RestrictResidual>, Kernel<AddCorrection<Access::read>>, Kernel<AddCorrection<Access::ghost>>,
+                           Kernel<MoveRows>, Kernel<Residual>, Kernel<Add>>;
 
 }  // namespace multigrid
 }  // namespace sordino
