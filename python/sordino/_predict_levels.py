@@ -204,9 +204,13 @@ def _run(
 
 
 def _watched(machine: dict[str, Any], ranks: int) -> int:
-    """The first rank of the second node, if there is one among those traced, else one in the middle."""
+    """The last rank of the first node, if there is another one among those traced, else one in the middle.
+
+    Corrections of levels that live on rank 0 come there first, and it waits for its neighbour, whom they reach last:
+    so its coarse levels hold that delay, which a rank of the second node has made good a level above.
+    """
     node = int(machine["ranks_per_node"])
-    return node if 0 < node < min(ranks, _TRACED) else min(ranks, _TRACED) // 2
+    return node - 1 if 0 < node < min(ranks, _TRACED) else min(ranks, _TRACED) // 2
 
 
 def _put_together(
