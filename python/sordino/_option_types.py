@@ -24,6 +24,7 @@ class SolverOptions(PerSolve, total=False):
     precond: Any  # or what `M` takes
     degree: SupportsIndex
     cycle: Literal["v", "f", "w"]
+    level_rows: SupportsIndex | Literal["auto"]
     tile: str | SupportsIndex | Sequence[SupportsIndex]
     grid: str | SupportsIndex | Sequence[SupportsIndex]
     s: SupportsIndex | Literal["auto"]

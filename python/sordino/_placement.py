@@ -24,6 +24,7 @@ _HEEDED_BY = {
     "omega": ("solver", ("richardson",)),
     "degree": ("precond", ("chebyshev",)),
     "tile": ("precond", ("block-ilu",)),
+    "level_rows": ("precond", ("mg",)),
     "inner": ("M", ("a coarser H-matrix",)),
 }
 

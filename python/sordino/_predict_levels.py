@@ -9,7 +9,8 @@ What is small enough is run as it is on the ``model`` engine, and its trace says
   with a smaller cross-section on a machine with bandwidths smaller by the same factor, where each of these levels keeps
   its share. A sum is as slow there as over all ranks.
 
-This holds since only the bottom solve and the sums reach beyond a rank's neighbours.
+This holds since only coarse levels on fewer ranks and the sums reach beyond a rank's neighbours: what is run on few
+ranks are levels that all ranks share.
 """
 
 from __future__ import annotations
@@ -78,14 +79,15 @@ def iteration(
             f"with precond mg, all_reduce is predicted up to {most_rows:,} cells: larger grids are run on fewer "
             "ranks, too"
         )
-    above = _levels_above(whole, ranks, most_rows)
+    above = _levels_above(whole, ranks, most_rows, _level_rows(machine, options))
     coarse = replace(whole, cells=_coarse(whole.cells, above))
     by_diagonals = {**options, "storage": "dia"}  # as levels below the first one lie
     below, _ = _run(of_box(subject.name, coarse, coarse.n), machine, ranks, by_diagonals, stop)
     few = min(ranks, _TRACED)
     fine = _narrow(subject, whole, above, few * (whole.cells[2] // ranks), most_rows)
     how = _predict.storage_of(replace(fine, n=subject.n), ranks, options)
-    found, _ = _run(fine, _with_sums_of(machine, few, ranks), few, {**options, "storage": how[0]}, stop)
+    all_share = {**options, "storage": how[0], "level_rows": 0}
+    found, _ = _run(fine, _with_sums_of(machine, few, ranks), few, all_share, stop)
     levels = [*found[:above], *(replace(level, place=level.place + above) for level in below[:-1]), found[-1]]
     return _put_together(levels, machine, how, coarse.n + fine.run.n)
 
@@ -105,13 +107,37 @@ def grid_of(box: Box) -> str:
     return ",".join(map(str, box.cells))
 
 
-def _levels_above(whole: Box, ranks: int, most_rows: int) -> int:
-    """Levels that are run in a narrower box: so many that the next one is small enough to be run on all ranks."""
+def _level_rows(machine: dict[str, Any], options: dict[str, Any]) -> int:
+    """What option level_rows is where nobody says it (``grid_choice.cpp``)."""
+    given = options.get("level_rows", "auto")
+    return (16384 if machine["launch_s"] >= 1e-6 else 512) if given == "auto" else int(given)
+
+
+def _most_owners(rows: int, ranks: int, level_rows: int) -> int:
+    """How many ranks share a level of so many rows (``LevelRanks::most_owners``)."""
+    owners, few = 1, level_rows
+    while few > 0 and rows > few and owners < ranks:
+        owners, few = owners * 64, few * 8
+    return min(owners, ranks) if few > 0 else ranks
+
+
+def _levels_above(whole: Box, ranks: int, most_rows: int, level_rows: int) -> int:
+    """Levels that are run in a narrower box: so many that the next one is small enough to be run on all ranks.
+
+    Or fewer, where not all ranks share that.
+    """
     nz = whole.cells[2]
     depth = nz // ranks
     above = next(
         k for k in range(64) if math.prod(_coarse(whole.cells, k)) <= most_rows or 2 ** (k + 1) > depth
     )
+    while above > 0 and _most_owners(math.prod(_coarse(whole.cells, above)), ranks, level_rows) < ranks:
+        above -= 1
+    if above == 0:
+        raise BadArgument(
+            f"with precond mg, more than {most_rows:,} cells are predicted where all ranks share the first levels: "
+            "give fewer ranks, or a smaller level_rows"
+        )
     if nz % ranks != 0 or depth % 2 ** (above + 1) != 0:
         raise BadArgument(
             f"with precond mg, more than {most_rows:,} cells are predicted where each rank has as many layers, which "
@@ -178,9 +204,13 @@ def _run(
 
 
 def _watched(machine: dict[str, Any], ranks: int) -> int:
-    """The first rank of the second node, if there is one among those traced, else one in the middle."""
+    """The last rank of the first node, if there is another one among those traced, else one in the middle.
+
+    Corrections of levels that live on rank 0 come there first, and it waits for its neighbour, whom they reach last:
+    so its coarse levels hold that delay, which a rank of the second node has made good a level above.
+    """
     node = int(machine["ranks_per_node"])
-    return node if 0 < node < min(ranks, _TRACED) else min(ranks, _TRACED) // 2
+    return node - 1 if 0 < node < min(ranks, _TRACED) else min(ranks, _TRACED) // 2
 
 
 def _put_together(

@@ -326,6 +326,7 @@ TEST("mg: what it is not for is refused with a sentence") {
   CsrMatrix negative = A;
   for (double& v : negative.values) v = -v;
   refuses(negative, with(grid), "the diagonal of row 0 is not positive");
-  const Extents thin{64, 64, 3};
-  refuses(pressure(thin), with(thin, "cg", "host", 3), "ends with one of 64 x 64 x 3 cells");
+  o = with(grid);
+  o.level_rows = -1;
+  refuses(A, o, "level_rows must be auto, or 0 or more, not -1");
 }

@@ -84,10 +84,11 @@ TEST("stretched cells: strong directions are paired until all are about equal") 
   CHECK(steps_of({.cells = {2, 2, 64}}, 1) == "222 111 ");
 }
 
-TEST("stretched cells: where ranks have too few layers to pair them first, all directions are") {
+TEST("stretched cells: pairs are the same on ranks of few layers, and where theirs are odd other directions come first") {
   const Extents grid{64, 64, 16};
-  CHECK(steps_of({.cells = grid, .edges = {8, 8, 1}}, 1) == "112 112 112 222 221 221 111 ");
-  CHECK(steps_of({.cells = grid, .edges = {8, 8, 1}}, 4) == "222 222 111 ");
+  for (int ranks : {1, 4, 8}) CHECK(steps_of({.cells = grid, .edges = {8, 8, 1}}, ranks) == "112 112 112 222 221 221 111 ");
+  CHECK(steps_of({.cells = {16, 16, 16}}, 8) == "222 222 111 ");
+  CHECK(steps_of({.cells = {16, 16, 16}}, 16) == "221 112 222 111 ");
 }
 
 TEST("periodic boxes: few iterations, closed or open elsewhere, of any sizes, on any ranks") {

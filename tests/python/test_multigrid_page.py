@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PREDICTED = "2026-11-26_multigrid_predicted.jsonl"
+PREDICTED = "2026-11-27_multigrid_predicted.jsonl"
+BEFORE = "2026-11-26_multigrid_predicted.jsonl"  # coarse levels on all ranks
 LEVELS = "2026-11-26_multigrid_levels_predicted.jsonl"
 PEERS = "2026-11-26_multigrid_peers_2_cores.jsonl"
 TWO_GPUS, FOUR_GPUS = "2026-11-26_multigrid_h200x2.jsonl", "2026-11-26_multigrid_again_h200x4.jsonl"
@@ -62,9 +63,9 @@ def edge_of(row):
     return round((row["rows"] / row["ranks"]) ** (1 / 3))
 
 
-def predicted():
+def predicted(name=PREDICTED):
     """Lines by cells along an edge of a GPU's cube, GPUs, method."""
-    return {(edge_of(row), row["ranks"], row["solver"]): row for row in rows_of(PREDICTED)}
+    return {(edge_of(row), row["ranks"], row["solver"]): row for row in rows_of(name)}
 
 
 def hidden(levels, what):
@@ -88,13 +89,29 @@ def parts(found):
 def test_the_page_has_what_was_predicted():
     found = predicted()
     expected = [*parts(found)]
-    assert PREDICTED in page() and len(expected) >= 24
+    assert PREDICTED in page() and len(expected) >= 15
+    assert [line for line in page().splitlines() if line in expected] == expected
+
+
+def before_and_after():
+    """Iterations with coarse levels on all ranks, and on fewer."""
+    found, before = predicted(), predicted(BEFORE)
+    for case in found:
+        edge, ranks, solver = case
+        if edge == 64 and case in before:
+            old, new = before[case]["iteration_s"], found[case]["iteration_s"]
+            yield f"| {ranks:,} | `{solver}` | {us(old)} | {us(new)} | {new / old:.2f} |"
+
+
+def test_the_page_has_what_fewer_ranks_bring():
+    expected = [*before_and_after()]
+    assert BEFORE in page() and len(expected) >= 9
     assert [line for line in page().splitlines() if line in expected] == expected
 
 
 def test_what_dominates_on_many_gpus_is_told():
     found, text = predicted(), told()
-    for edge in (64, 256):
+    for edge in {edge for edge, _, _ in found}:
         most = max(ranks for cells, ranks, _ in found if cells == edge)
         row = found[edge, most, "cg"]
         *cycle, around = row["levels"]
@@ -349,6 +366,7 @@ def test_the_largest_box_misses_as_told():
 if __name__ == "__main__":
     for lines in (
         parts(predicted()),
+        before_and_after(),
         by_level(levels_of()),
         beside(peers()),
         judged(peers()),

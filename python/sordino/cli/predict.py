@@ -46,6 +46,7 @@ PASSED = (
     "precond",
     "degree",
     "cycle",
+    "level_rows",
     "s",
     "basis",
     "spectrum",

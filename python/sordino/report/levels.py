@@ -3,6 +3,9 @@
 A trace has no levels, but a cycle has its order: it begins with the smoother of level 0, each restriction leads a
 level down and each correction one up, and it ends with the last step of level 0's second smoother
 (``precond/multigrid.cpp``).
+
+Coarse levels may live on fewer ranks, the last ones on rank 0. Who owns none of a level's rows only waits, for the
+correction that comes back: such levels are told as rank 0 has them, and that wait is less by what they take there.
 """
 
 from __future__ import annotations
@@ -14,6 +17,9 @@ from typing import Any
 
 #: What else `place` may be: the commands of the method itself.
 AROUND = -1
+
+#: Work on a level, beside rank 0's, below which a rank owns none of its rows.
+_NO_WORK = 0.2
 
 _WAITS = {"halo wait": "halo_wait_s", "reduction wait": "reduction_wait_s"}
 _UNDER_WAY = {"halo": "halo_s", "reduction": "reduction_s"}
@@ -81,6 +87,8 @@ class _Command:
 def by_level(trace: Sequence[dict[str, Any]], rank: int, at_once: int = 1) -> list[Level]:
     """The levels of an average iteration of one rank, the finest first, and at last what is around the cycles.
 
+    Where it owns no rows of coarse levels, these are rank 0's.
+
     Parameters
     ----------
     trace : sequence of dict
@@ -94,6 +102,27 @@ def by_level(trace: Sequence[dict[str, Any]], rank: int, at_once: int = 1) -> li
     list of Level
         None where the trace has not two whole iterations, each with a cycle.
     """
+    levels = _of_rank(trace, rank, at_once)
+    owners = _of_rank(trace, 0, at_once) if rank != 0 and levels else levels
+    return _with_owner(levels, owners) if len(owners) == len(levels) else levels
+
+
+def _with_owner(levels: list[Level], owner: list[Level]) -> list[Level]:
+    """From the first level on of which the rank owns no rows, the owner's; in all they take what they did."""
+    works = [mine.work_s >= _NO_WORK * other.work_s for mine, other in zip(levels[:-1], owner, strict=False)]
+    shared = works.index(False) if False in works else len(works)
+    if shared in (0, len(levels) - 1):
+        return levels
+    below = owner[shared:-1]
+    longer = sum(level.seconds for level in below) - sum(level.seconds for level in levels[shared:-1])
+    above = levels[shared - 1]
+    waited = replace(
+        above, halo_wait_s=max(0.0, above.halo_wait_s - longer), halo_s=max(0.0, above.halo_s - longer)
+    )
+    return [*levels[: shared - 1], waited, *below, levels[-1]]
+
+
+def _of_rank(trace: Sequence[dict[str, Any]], rank: int, at_once: int) -> list[Level]:
     commands = list(_commands(trace, rank))
     begins = _place(commands)[1:]  # the first cycle is of the setting up
     counted = (len(begins) - 1) // at_once * at_once

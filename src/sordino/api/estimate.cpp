@@ -126,7 +126,8 @@ i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool dev
     if (l > 0) bytes += of_matrix(A, p, diagonals);
   }
   const Partition& last = levels.partition(levels.count() - 1);
-  return bytes + 8 * 2 * last.n + of_matrix(levels.last_inverse().view(), last, {});
+  const i64 gathered = last.rows(rank) > 0 ? last.n : 0;  // by who multiplies with the inverse
+  return bytes + 8 * 2 * gathered + of_matrix(levels.last_inverse().view(), last, {});
 }
 
 }  // namespace
@@ -141,7 +142,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
   o.ranks = ranks;
   Choice choice = choose(system, o);
   choice.storage = storage_of(system, o, choice, ranks);
-  settle_grid(choice, system, o, ranks, device);
+  settle_grid(choice, system, o, ranks, device, machine);
   settle_method(choice, system, o, ranks, machine);
   Vectors v = vectors_of(system, choice, o);
   Partition p = partition_of(system, choice, ranks);

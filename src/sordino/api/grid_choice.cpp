@@ -40,6 +40,12 @@ void check_hierarchy(const System& s, const Options& o) {
   validate(s.A, *s.hierarchy);
 }
 
+/// Whether a command takes longer to launch than some messages of a CPU's.
+bool is_of_gpus(const Options& o, bool device, const std::optional<Machine>& machine) {
+  constexpr double long_launch = 1e-6;
+  return device || (o.engine == "model" && machine && machine->launch_s >= long_launch);
+}
+
 Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, bool device) {
   if (c.preconditioner != "block-ilu") return {};
   if (s.cells) return choose_tiling(choose_boxes(s.A.n, o.grid, o.boxes, ranks), s.cells, o.tile, device);
@@ -55,7 +61,7 @@ void check_grid(const System& s, const Options& o, const Choice& c) {
   if (s.hierarchy) check_hierarchy(s, o);
 }
 
-void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool device) {
+void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool device, const std::optional<Machine>& machine) {
   c.tiling = tiling_of(s, o, c, ranks, device);
   if (s.hierarchy) {
     Range range("deal out the hierarchy");
@@ -65,8 +71,9 @@ void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool d
     Range range("aggregate the rows");
     c.levels = std::make_shared<AlgebraicLevels>(s.A, partition_of(s, c, ranks));
   }
-  if (o.precond == "mg") set_levels(c, s, o, ranks);
-  settle_levels(c, s, o, ranks, device);
+  const i64 alone = o.level_rows.value_or(is_of_gpus(o, device, machine) ? level_rows_of_gpus : level_rows_of_cpus);
+  if (o.precond == "mg") set_levels(c, s, o, ranks, alone);
+  settle_levels(c, s, o, ranks, device, alone);
 }
 
 }  // namespace sordino

@@ -9,7 +9,9 @@ namespace sordino {
 void check_grid(const System& system, const Options& options, const Choice& choice);
 
 /// Sets the tiling of block-ilu, the layers and levels of mg, or the levels of amg or a hierarchy, and decides between jacobi
-/// and mg for precond=auto (levels_choice.hpp). Throws as choose_tiling(), GridLevels() and AlgebraicLevels().
-void settle_grid(Choice& choice, const System& system, const Options& options, int ranks, bool device);
+/// and mg for precond=auto (levels_choice.hpp). `machine`: a described one, if there is any. Throws as choose_tiling(),
+/// GridLevels() and AlgebraicLevels().
+void settle_grid(Choice& choice, const System& system, const Options& options, int ranks, bool device,
+                 const std::optional<Machine>& machine);
 
 }  // namespace sordino

@@ -81,11 +81,11 @@ double foretold_iterations(const CsrView& A, const Extents& grid, double rtol) {
 
 double as_long_as_mg(double rtol) { return of_setup + of_cycle * cycles_of_1e8 * digits(rtol) / digits(1e-8); }
 
-void set_levels(Choice& c, const System& s, const Options& o, int ranks) {
+void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alone) {
   Range range("coarsen the grid");
   const Extents grid = parse_grid(s.A.n, o.grid);
-  c.tiling = grid_layers(s.A, grid, ranks);
-  c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks));
+  c.tiling = grid_layers(s.A, grid, ranks, alone);
+  c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks), alone);
 }
 
 bool may_take_levels(const System& s, const Options& o, Choice& c, const std::function<bool()>& is_symmetric) {
@@ -106,7 +106,7 @@ bool may_take_levels(const System& s, const Options& o, Choice& c, const std::fu
   return is_symmetric() || refuse("the matrix is not symmetric");
 }
 
-void settle_levels(Choice& c, const System& s, const Options& o, int ranks, bool device) {
+void settle_levels(Choice& c, const System& s, const Options& o, int ranks, bool device, i64 alone) {
   if (!c.may_take_levels) return;
   c.preconditioner = "jacobi", c.tiling = {}, c.levels = nullptr;
   if (o.engine == "model") {
@@ -122,7 +122,7 @@ void settle_levels(Choice& c, const System& s, const Options& o, int ranks, bool
                          whole(bar) + " of them";
   if (!(foretold > bar)) return;
   try {
-    set_levels(c, s, o, ranks);
+    set_levels(c, s, o, ranks, alone);
     c.preconditioner = "mg";
   } catch (const Error& error) {
     if (error.code() != Errc::bad_argument) throw;

@@ -22,8 +22,9 @@ double foretold_iterations(const CsrView& A, const Extents& grid, double rtol);
 /// The same of Jacobi's iterations that last as long as a solve with mg, setup included.
 double as_long_as_mg(double rtol);
 
-/// The layers and levels of mg. Throws bad_argument as grid_layers() and GridLevels().
-void set_levels(Choice& choice, const System& system, const Options& options, int ranks);
+/// The layers and levels of mg, those of at most `alone` rows on one rank. Throws bad_argument as grid_layers() and
+/// GridLevels().
+void set_levels(Choice& choice, const System& system, const Options& options, int ranks, i64 alone);
 
 /// Whether precond=auto may take mg: the grid of a real matrix is given, cg is taken or asked for, ranks own layers, and, asked
 /// last, `is_symmetric`. Says why not in choice.why_preconditioner, and there, too, that a preconditioner was asked for.
@@ -31,6 +32,6 @@ bool may_take_levels(const System& system, const Options& options, Choice& choic
 
 /// Decides between jacobi and mg, where both may be taken, and sets the levels of mg. Where ranks have no layers to pair, or
 /// entries are not of neighbours, it is jacobi, and the reason what GridLevels() says.
-void settle_levels(Choice& choice, const System& system, const Options& options, int ranks, bool device);
+void settle_levels(Choice& choice, const System& system, const Options& options, int ranks, bool device, i64 alone);
 
 }  // namespace sordino

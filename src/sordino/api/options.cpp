@@ -39,6 +39,7 @@ void require_ranges(const Options& o) {
       bad_argument("reduce_degree and broadcast_degree are 2, 3 or 4, not " + std::to_string(degree));
   if (o.degree < 1 || o.degree > most_degree)
     bad_argument("degree must be from 1 to " + std::to_string(most_degree) + ", not " + std::to_string(o.degree));
+  if (o.level_rows.value_or(0) < 0) bad_argument("level_rows must be auto, or 0 or more, not " + std::to_string(*o.level_rows));
   if (o.tile != "auto") parse_extents("tile", o.tile);
   if (!o.grid.empty()) parse_extents("grid", o.grid);
   if (o.boxes != "auto") parse_extents("boxes", o.boxes);

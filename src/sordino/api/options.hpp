@@ -12,6 +12,7 @@ struct Options {
   std::string precond = "auto";
   int degree = 3;
   std::string cycle = "v";
+  std::optional<int> level_rows = std::nullopt;  // none: auto
   std::string tile = "auto";
   std::string grid = "";
   std::optional<int> s = 12;  // none: auto
@@ -121,6 +122,11 @@ void Options::fields(V&& v) {
     "for "
     "fcg, richardson, bicgstab and gmres, as it is not symmetric, w twice as often as the one before",
     cycle_choices);
+  v("level_rows", level_rows, "solve",
+    "of precond mg on several ranks: coarse levels of at most so many rows live on one rank, of up to 8 times as many on 64, "
+    "and so on; 0: on fewer ranks only where their layers of cells cannot be paired; auto: 16,384 on GPUs and described "
+    "machines whose commands take a microsecond to launch, 512 on others",
+    any);
   v("tile", tile, "solve",
     "cells in x, y and z of a tile of precond block-ilu, such as 8,8,4; auto: on the host a rank's rows are one tile, on GPUs "
     "4,4,4 to 8,8,8, the larger the more cells a rank has",

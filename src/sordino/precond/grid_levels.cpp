@@ -20,16 +20,6 @@ constexpr i64 least_rows = 1 << 10;  // that are worth a thread
 constexpr double steep = 100;        // of a row's couplings, the largest over the smallest: between two phases
 constexpr i64 some = 1000;           // one row in so many
 
-Partition coarse_partition(const GridLevel& fine, const Extents& coarse) {
-  const std::size_t last = std::size_t(last_direction(fine.cells));
-  const i64 of_fine = rows_of_layer(fine.cells) * fine.step[last];
-  i64 of_coarse = 1;
-  for (std::size_t d = 0; d < last; d++) of_coarse *= coarse[d];
-  std::vector<std::vector<i64>> blocks;
-  for (int r = 0; r < fine.partition.ranks(); r++) blocks.push_back({fine.partition.first_row(r) / of_fine * of_coarse});
-  return partition_at(coarse[0] * coarse[1] * coarse[2], blocks);
-}
-
 /// Whether the row's columns are of neighbouring cells.
 bool has_neighbours(GridNeighbours& neighbours, const CsrView& A, i64 row, const Extents& at) {
   const i64 begin = A.begin(row), end = A.begin(row + 1);
@@ -139,31 +129,28 @@ void require_positive(const CsrView& A) {
 
 }  // namespace
 
-GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first) : given_(A) {
-  add(grid, first);
+GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone) : given_(A) {
+  add(grid, first, {});
   if (!find_facts(levels_.front(), A, true)) {  // which is wrong: the first of the one kind, or of the other
     require_neighbours(A, grid);
     require_positive(A);
   }
   levels_.front().is_periodic = is_periodic(A, grid);
   degree_ = levels_.front().has_phases ? 2 : 1;
-  const auto steps = grid_steps(coupling_strengths(A, grid), grid, first);
+  const auto steps = grid_steps(coupling_strengths(A, grid), grid, first, alone);
   for (std::size_t l = 0; l + 1 < steps.size(); l++) {
+    const Extents& cells = steps[l + 1].cells;
     levels_.back().step = steps[l].step;
-    add(steps[l + 1].cells, coarse_partition(levels_.back(), steps[l + 1].cells));
+    add(cells, partition_in_cuts(steps[l + 1].cuts, cells), partition_in_cuts(cuts_below(steps[l], cells), cells));
   }
-  const Extents& last = levels_.back().cells;
-  if (const i64 n = last[0] * last[1] * last[2]; n > most_inverted)
-    bad_argument("precond mg coarsens whole layers of each rank, and on " + std::to_string(first.ranks()) +
-                 " ranks a grid of " + shown(grid) + " ends with one of " + shown(last) + " cells, more than " +
-                 std::to_string(most_inverted) + ", which are inverted: use fewer ranks, or precond jacobi");
   find_values();
 }
 
-void GridLevels::add(const Extents& cells, Partition partition) {
+void GridLevels::add(const Extents& cells, Partition partition, Partition adding) {
   GridLevel& level = levels_.emplace_back();
   level.cells = cells;
   level.partition = std::move(partition);
+  level.adding = std::move(adding);
   level.is_periodic = levels_.front().is_periodic;
 }
 

@@ -17,6 +17,7 @@
 #include "sordino/linalg/extents.hpp"
 #include "sordino/linalg/large_csr.hpp"
 #include "sordino/precond/grid_transfers.hpp"
+#include "sordino/precond/level_ranks.hpp"
 #include "sordino/precond/multigrid_levels.hpp"
 
 namespace sordino {
@@ -27,7 +28,8 @@ struct GridLevel {
   Extents step = {1, 1, 1};            // cells of an aggregate of the next level: 1 or 2; of the last level 1
   LargeCsr A = {};                     // of the first level empty: it is the caller's
   LargeArray<double> takes_part = {};  // [n] 1, or 0 of a row in no aggregate
-  Partition partition = {};            // of rows; ranks own whole aggregates
+  Partition partition = {};            // of rows
+  Partition adding = {};               // of those whose aggregates lie on a rank; ranks own whole ones of the level above
   Diagonals diagonals = {};            // by which A is stored; of the first level none: that is the caller's choice
   double bound = 0;                    // of the eigenvalues of diag(A)^-1 A
   bool has_phases = false;             // whose couplings differ a hundredfold and more in some rows
@@ -39,9 +41,10 @@ struct GridLevel {
 class GridLevels final : public MultigridLevels {
  public:
   /// Of the matrix of a grid of that many cells, whose rows ranks own in whole layers (`first`, of grid_layers()), and what of
-  /// it the levels' ranks then own. Throws bad_argument with one sentence if A has entries between cells that are no
-  /// neighbours. Cost: three passes over the arrays, on several threads.
-  GridLevels(const CsrView& A, const Extents& grid, const Partition& first);
+  /// it the levels' ranks then own; levels of at most `alone` rows lie on one rank (level_ranks.hpp). Throws bad_argument with
+  /// one sentence if A has entries between cells that are no neighbours. Cost: three passes over the arrays, on several
+  /// threads.
+  GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone = level_rows_of_cpus);
   void update(const CsrView& A) override;
 
   int count() const override { return int(levels_.size()); }
@@ -57,7 +60,7 @@ class GridLevels final : public MultigridLevels {
   i64 transfer_bytes(int l, int rank, bool device) const override;
 
  private:
-  void add(const Extents& cells, Partition partition);
+  void add(const Extents& cells, Partition partition, Partition adding);
   void find_values();
 
   CsrView given_;

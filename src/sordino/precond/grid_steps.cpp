@@ -3,19 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sordino/precond/dense_inverse.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
 
 namespace sordino {
 namespace {
 
-constexpr i64 few_cells = 64;     // of a grid that is not coarsened, but inverted
 constexpr i64 looked_at = 65536;  // rows, of which strengths are means
 constexpr double alike = 0.4;     // of the strongest: a pair leaves what is just below it with 1.6 times as much
 
-// What a cycle moves, in bytes, and what making the inverse takes where an operation takes as long as a byte: for each of n^2
-// entries as many as a layer has rows, and a panel of it columns (dense_inverse.hpp), once for so many iterations.
-constexpr double bytes_of_row = 800, bytes_of_entry = 12, panel = 64, iterations = 32;
+// What a rank's row of a level takes, and a level besides, in bytes that it moves.
+constexpr double bytes_of_row = 800, bytes_of_level = 1 << 20;
+
+// Of a grid that is not coarsened, but inverted: few cells, or, where many ranks wait for the one that has them, some for each
+// rank, up to so many that making the inverse takes a tenth of a second.
+constexpr i64 few_cells = 64, cells_a_rank = 16, most_cells = 1024;
+constexpr double bytes_of_entry = 12;
 
 i64 count(const Extents& cells) { return cells[0] * cells[1] * cells[2]; }
 
@@ -44,38 +46,42 @@ bool add_strengths(const CsrView& A, const Extents& grid, i64 row, std::array<do
   return true;
 }
 
-/// Levels as they come about, by cells and ranks' first layers.
+/// Levels as they come about.
 class Steps {
  public:
-  Steps(const std::array<double, 3>& strengths, const Extents& grid, const Partition& first) : strengths_(strengths) {
-    found_.push_back({.cells = grid});
-    for (int r = 0; r < first.ranks(); r++) layers_.push_back(first.first_row(r) / rows_of_layer(grid));
+  Steps(const std::array<double, 3>& strengths, const Extents& grid, const Partition& first, i64 alone)
+      : strengths_(strengths), ranks_(first, grid, alone), few_(cells_to_invert(first.ranks(), alone)) {
+    found_.push_back({.cells = grid, .cuts = ranks_.cuts()});
   }
 
   std::vector<GridStep> all() {
-    while (count(found_.back().cells) > few_cells && advance()) {
-    }
+    while (count(found_.back().cells) > few_) advance();
     return std::move(found_);
   }
 
  private:
-  /// False where the layers of ranks are to be paired and cannot be: they stay, and nothing else grows, whose couplings would
-  /// be too strong to smooth.
-  bool advance() {
+  void advance() {
     GridStep& level = found_.back();
-    const std::size_t last = std::size_t(last_direction(level.cells));
-    Extents step = wanted(level.cells);
-    if (step[last] == 2 && std::any_of(layers_.begin(), layers_.end(), [](i64 layer) { return layer % 2 != 0; })) return false;
-    if (step[last] == 2)
-      for (i64& layer : layers_) layer /= 2;
-    level.step = step;
+    const int last = last_direction(level.cells);
+    level.step = wanted(level.cells);
+    if (!ranks_.can_pair()) level.step[std::size_t(last)] = 1;
+    if (level.step[std::size_t(last)] == 2) ranks_.pair();
     GridStep next;
     for (std::size_t d = 0; d < 3; d++) {
-      next.cells[d] = (level.cells[d] + step[d] - 1) / step[d];
-      if (step[d] == 2) strengths_[d] /= 4;
+      next.cells[d] = (level.cells[d] + level.step[d] - 1) / level.step[d];
+      if (level.step[d] == 2) strengths_[d] /= 4;
     }
-    found_.push_back(next);
-    return true;
+    const int then = last_direction(next.cells);
+    if (then != last) ranks_.recount(next.cells[std::size_t(then)]);
+    ranks_.settle(count(next.cells), count(next.cells) > few_ && wanted(next.cells)[std::size_t(then)] == 2);
+    next.cuts = ranks_.cuts();
+    found_.push_back(std::move(next));
+  }
+
+  /// An inverse's entries take no more than a level that one rank has.
+  static i64 cells_to_invert(int ranks, i64 alone) {
+    const i64 as_a_level = i64(std::sqrt(double(alone) * bytes_of_row / bytes_of_entry));
+    return std::clamp(std::min(cells_a_rank * ranks, as_a_level), few_cells, most_cells);
   }
 
   /// Directions with cells to pair that are about as strong as the strongest of them.
@@ -90,41 +96,30 @@ class Steps {
   }
 
   std::array<double, 3> strengths_;
+  LevelRanks ranks_;
+  i64 few_;
   std::vector<GridStep> found_;
-  std::vector<i64> layers_;  // [ranks] the first
 };
 
-double cost_of(i64 busiest, const Extents& last, int ranks) {
-  const double entries = double(count(last)) * double(count(last));
-  return bytes_of_row * double(busiest) +
-         entries * (bytes_of_entry / ranks + (double(rows_of_layer(last)) + panel) / iterations);
+i64 busiest_of(const GridStep& level) {
+  i64 most = 0;
+  for (std::size_t r = 0; r + 1 < level.cuts.size(); r++) most = std::max(most, level.cuts[r + 1] - level.cuts[r]);
+  return most * rows_of_layer(level.cells);
 }
 
-i64 busiest_of(const Partition& partition) {
-  i64 most = 0;
-  for (int r = 0; r < partition.ranks(); r++) most = std::max<i64>(most, partition.rows(r));
-  return most;
+double cost_of(const std::vector<GridStep>& levels) {
+  double bytes = 0;
+  for (std::size_t l = 0; l < levels.size(); l++) {
+    const bool moved = l > 0 && levels[l].cuts != cuts_below(levels[l - 1], levels[l].cells);
+    bytes += bytes_of_level + bytes_of_row * double(busiest_of(levels[l])) * (moved ? 2 : 1);
+  }
+  return bytes;
 }
 
 Tiling layers_of(const Extents& grid, i64 depth) {
   Tiling layers{.grid = grid, .tile = {1, 1, 1}};
   layers.tile[std::size_t(layers.last())] = depth;
   return layers;
-}
-
-/// Of layers of that depth or less, down to 1, those that cost least; without a grid where all end with too many cells.
-Tiling cheapest_layers(const std::array<double, 3>& strengths, const Extents& grid, int ranks, i64 deepest) {
-  Tiling best;
-  double least = 0;
-  for (i64 depth = deepest; depth > 0; depth /= 2) {
-    const Tiling layers = layers_of(grid, depth);
-    const Partition first = partition_in_layers(count(grid), layers, ranks);
-    const Extents last = Steps(strengths, grid, first).all().back().cells;
-    if (count(last) > most_inverted) break;  // of shallower ones there are more
-    const double cost = cost_of(busiest_of(first), last, ranks);
-    if (best.grid[0] == 0 || cost < least) best = layers, least = cost;
-  }
-  return best;
 }
 
 }  // namespace
@@ -137,26 +132,33 @@ std::array<double, 3> coupling_strengths(const CsrView& A, const Extents& grid) 
   return sums;
 }
 
-std::vector<GridStep> grid_steps(const std::array<double, 3>& strengths, const Extents& grid, const Partition& first) {
-  auto found = Steps(strengths, grid, first).all();
-  if (count(found.back().cells) <= most_inverted) return found;
-  return Steps({1, 1, 1}, grid, first).all();
+std::vector<GridStep> grid_steps(const std::array<double, 3>& strengths, const Extents& grid, const Partition& first,
+                                 i64 alone) {
+  return Steps(strengths, grid, first, alone).all();
 }
 
-Tiling grid_layers(const CsrView& A, const Extents& grid, int ranks) {
+std::vector<i64> cuts_below(const GridStep& level, const Extents& cells) {
+  const std::size_t last = std::size_t(last_direction(level.cells));
+  std::vector<i64> cuts = level.cuts;
+  for (i64& cut : cuts) {
+    cut = (cut + level.step[last] - 1) / level.step[last];
+    if (last_direction(cells) != int(last)) cut *= cells[std::size_t(last_direction(cells))];
+  }
+  return cuts;
+}
+
+Tiling grid_layers(const CsrView& A, const Extents& grid, int ranks, i64 alone) {
   i64 deepest = 1;
   while (2 * deepest * ranks <= grid[std::size_t(last_direction(grid))]) deepest *= 2;
-  for (const auto& strengths : {coupling_strengths(A, grid), std::array<double, 3>{1, 1, 1}})
-    if (const Tiling found = cheapest_layers(strengths, grid, ranks, deepest); found.grid[0] > 0) return found;
-  return layers_of(grid, deepest);  // which is refused
-}
-
-int last_direction(const Extents& cells) { return cells[2] > 1 ? 2 : cells[1] > 1 ? 1 : 0; }
-
-i64 rows_of_layer(const Extents& cells) {
-  i64 rows = 1;
-  for (int d = 0; d < last_direction(cells); d++) rows *= cells[std::size_t(d)];
-  return rows;
+  const std::array<double, 3> strengths = coupling_strengths(A, grid);
+  Tiling best;
+  double least = 0;
+  for (i64 depth = deepest; depth > 0; depth /= 2) {
+    const Tiling layers = layers_of(grid, depth);
+    const double cost = cost_of(grid_steps(strengths, grid, partition_in_layers(count(grid), layers, ranks), alone));
+    if (depth == deepest || cost < least) best = layers, least = cost;
+  }
+  return best;
 }
 
 }  // namespace sordino

@@ -7,6 +7,7 @@
 
 #include "sordino/linalg/csr.hpp"
 #include "sordino/linalg/extents.hpp"
+#include "sordino/precond/level_ranks.hpp"
 #include "sordino/precond/tiling.hpp"
 
 namespace sordino {
@@ -15,6 +16,7 @@ namespace sordino {
 struct GridStep {
   Extents cells = {};
   Extents step = {1, 1, 1};
+  std::vector<i64> cuts = {};  // the ranks' first layers, and how many there are
 };
 
 /// How strongly cells are coupled in each direction, beside the others: sums over cells of parts of 1, so that all cells count
@@ -23,23 +25,23 @@ struct GridStep {
 /// most.
 std::array<double, 3> coupling_strengths(const CsrView& A, const Extents& grid);
 
-/// Levels for couplings of such strengths, down to few cells, where ranks own whole layers in the last direction with more than
-/// one cell and can pair them. A pair doubles what couples it in the other directions and halves what does along it: four
-/// times less beside them. Strengths within a factor of two and a half are alike.
+/// Levels for couplings of such strengths, down to at most 64 cells, or sixteen for each rank, up to 1,024, and who owns their
+/// layers, in the last direction with more than one cell (level_ranks.hpp; `alone` as there). A pair doubles what couples it in
+/// the other directions and halves what does along it: four times less beside them. Strengths within a factor of two and a half
+/// are alike.
 ///
-/// Where that would end with more cells than can be inverted, as pairs of the ranks' own layers are asked for first, and these
-/// are too few, it pairs in all directions at once.
-std::vector<GridStep> grid_steps(const std::array<double, 3>& strengths, const Extents& grid, const Partition& first);
+/// Ranks pair layers of their own. Where they cannot on the first level, whose ranks are given, other directions are paired
+/// first, or none, if there is no other: then the second level is the first one on fewer ranks.
+std::vector<GridStep> grid_steps(const std::array<double, 3>& strengths, const Extents& grid, const Partition& first,
+                                 i64 alone = level_rows_of_cpus);
 
-/// Layers of whole cells of the last level, as deep as a power of two, of which each rank gets at least one. Of the depths that
-/// end with cells enough to invert, and need not pair in all directions at once for that, the one that costs the busiest rank
-/// least: its rows of all levels, its rows of the last inverse, and a share of what it takes to make that. So deep ones where
-/// all ranks get as many, and where they do not, shallow ones. Cost: coupling_strengths().
-Tiling grid_layers(const CsrView& A, const Extents& grid, int ranks);
+/// The ranks' first layers of the next level, of so many cells, as long as nobody hands any to others.
+std::vector<i64> cuts_below(const GridStep& level, const Extents& cells);
 
-/// Of a grid that ranks own in layers: the last one with more than one cell, or x.
-int last_direction(const Extents& cells);
-/// Cells of a layer across that direction.
-i64 rows_of_layer(const Extents& cells);
+/// Layers of whole cells of a coarse level, as deep as a power of two, of which each rank gets at least one: of all depths the
+/// one that costs the busiest rank of each level least, in rows, moved ones twice, and in levels. So deep ones where all ranks
+/// get as many, and where they do not, shallow ones. Cost: coupling_strengths(), and a walk over ranks for each level of each
+/// depth.
+Tiling grid_layers(const CsrView& A, const Extents& grid, int ranks, i64 alone = level_rows_of_cpus);
 
 }  // namespace sordino

@@ -10,12 +10,22 @@
 namespace sordino {
 namespace {
 
+/// Of a level, what a transfer knows of its rows: who owns them, or those whose aggregates they are.
+struct Layers {
+  const Extents& cells;
+  const Partition& partition;
+  bool is_periodic;
+
+  static Layers owned(const GridLevel& level) { return {level.cells, level.partition, level.is_periodic}; }
+  static Layers added(const GridLevel& level) { return {level.cells, level.adding, level.is_periodic}; }
+};
+
 /// What a rank holds of a level's vectors: whole layers, and those of others before and behind them.
 struct HeldLayers {
   i64 first, end;            // in layers
   i64 before = 0, last = 0;  // numbers of others' layers, -1: none
 
-  HeldLayers(const GridLevel& level, int rank) {
+  HeldLayers(const Layers& level, int rank) {
     const i64 layer = rows_of_layer(level.cells), all = level.partition.n / layer;
     first = level.partition.first_row(rank) / layer, end = level.partition.first_row(rank + 1) / layer;
     const bool all_are_own = first == end || end - first == all;
@@ -41,7 +51,7 @@ struct HeldLayers {
   }
 };
 
-LayerShape shape_of(const GridLevel& level, int rank) {
+LayerShape shape_of(const Layers& level, int rank) {
   LayerShape shape{};
   const HeldLayers held(level, rank);
   const std::size_t last = std::size_t(last_direction(level.cells));
@@ -56,7 +66,7 @@ LayerShape shape_of(const GridLevel& level, int rank) {
   return shape;
 }
 
-std::vector<i64> ghost_rows(const GridLevel& level, int rank) {
+std::vector<i64> ghost_rows(const Layers& level, int rank) {
   const i64 layer = rows_of_layer(level.cells);
   std::vector<i64> rows;
   for (i64 number : HeldLayers(level, rank).ghosts())
@@ -67,34 +77,43 @@ std::vector<i64> ghost_rows(const GridLevel& level, int rank) {
 /// Vectors of a level in turn, with the ghosts of whole layers.
 class InTurns {
  public:
-  InTurns(Rank& rank, const char* name, const GridLevel& level, int space)
+  InTurns(Rank& rank, const char* name, const Layers& level, int space)
       : exchange_(make_halo(rank, level.partition, rank.space(space), ghost_rows(level, rank.id()))) {
     for (int k = 0; k < count(rank.size()); k++) vectors_[k] = rank.vector(name, space, &exchange_);
   }
   Vec of_visit(unsigned number) const { return vectors_[vectors_[1].id < 0 ? 0 : number % 2]; }
   static int count(int ranks) { return ranks > 1 ? 2 : 1; }
+  /// Of one rank, in all.
+  static i64 words(const Layers& level, int rank) {
+    return count(level.partition.ranks()) * (level.partition.rows(rank) + i64(ghost_rows(level, rank).size()));
+  }
 
  private:
   Exchange exchange_;
   Vec vectors_[2];
 };
 
-class GridTransfer final : public LevelTransfer {
+bool moves(const GridLevel& coarse) {
+  return coarse.adding.block_rows != coarse.partition.block_rows || coarse.adding.rank_blocks != coarse.partition.rank_blocks;
+}
+
+/// Between levels whose aggregates' rows lie on the same rank.
+class GridTransfer : public LevelTransfer {
  public:
   GridTransfer(Rank& rank, const GridLevel& fine, const GridLevel& coarse, int fine_space, int coarse_space)
       : fine_(fine),
         coarse_(coarse),
-        shape_{shape_of(fine, rank.id()), shape_of(coarse, rank.id()), {}},
+        shape_{shape_of(Layers::owned(fine), rank.id()), shape_of(Layers::added(coarse), rank.id()), {}},
         fine_space_(fine_space),
         coarse_space_(coarse_space),
         to_coarse_(rank.vector("weights of a restriction", fine_space)),
         from_coarse_(rank.vector("weights of an interpolation", fine_space)),
-        residuals_(rank, "r to be restricted", fine, fine_space),
-        corrections_(rank, "correction to be interpolated", coarse, coarse_space),
-        split_fine_(split(rank, fine, fine_space, fine.step)),
-        split_coarse_(split(rank, coarse, coarse_space, {1, 1, 1})) {
+        residuals_(rank, "r to be restricted", Layers::owned(fine), fine_space),
+        corrections_(rank, "correction to be interpolated", Layers::added(coarse), coarse_space),
+        split_fine_(split(rank, Layers::owned(fine), fine_space, fine.step)),
+        split_coarse_(split(rank, Layers::added(coarse), coarse_space, {1, 1, 1})) {
     for (std::size_t d = 0; d < 3; d++) shape_.pairs[d] = fine.step[d] == 2;
-    update_values(rank);
+    GridTransfer::update_values(rank);
   }
   void update_values(Rank& rank) override {
     const i64 first = fine_.partition.first_row(rank.id());
@@ -111,9 +130,18 @@ class GridTransfer final : public LevelTransfer {
     visits_++;
   }
 
+  static i64 words(const GridLevel& fine, const GridLevel& coarse, int rank) {
+    const i64 weights = 2 * fine.partition.rows(rank);
+    return weights + InTurns::words(Layers::owned(fine), rank) + InTurns::words(Layers::added(coarse), rank);
+  }
+
+ protected:
+  int coarse_space() const { return coarse_space_; }  // of what a rank adds up
+  unsigned visit() const { return visits_; }
+
  private:
   /// Rows that need no others' layers, and those of the first and the last `step` layers, which may.
-  static Split split(Rank& rank, const GridLevel& level, int space, const Extents& step) {
+  static Split split(Rank& rank, const Layers& level, int space, const Extents& step) {
     const HeldLayers held(level, rank.id());
     const i64 layer = rows_of_layer(level.cells), deep = step[std::size_t(last_direction(level.cells))];
     return CsrOperator::interior_and_boundary(rank.space(space), level.partition.first_row(rank.id()), 1, [&](i64 row) {
@@ -131,16 +159,56 @@ class GridTransfer final : public LevelTransfer {
   mutable unsigned visits_ = 0;
 };
 
+/// Where other ranks own the coarse level than those whose aggregates its rows are: what is restricted goes there, and the
+/// correction comes back before neighbours send each other their layers of it. What travels lies in two vectors by turns, for
+/// who has sent the one knows that the other one has been read.
+class MovingTransfer final : public GridTransfer {
+ public:
+  MovingTransfer(Rank& rank, const GridLevel& fine, const GridLevel& coarse, int fine_space, int coarse_space)
+      : GridTransfer(rank, fine, coarse, fine_space, rank.add_space(distributed_space(coarse.adding, rank.id()))),
+        owners_space_(coarse_space),
+        down_(coarse.adding, coarse.partition, rank.id()),
+        up_(coarse.partition, coarse.adding, rank.id()) {
+    for (Vec& r : r_) r = down_.operand(rank, "restricted residual", GridTransfer::coarse_space());
+    for (Vec& e : e_) e = up_.operand(rank, "correction of others", owners_space_);
+  }
+  Vec correction() const override { return e_[visit() % 2]; }
+  void restrict_residual(Rank& rank, Vec residual, Vec to) const override {
+    const Vec r = r_[visit() % 2];
+    GridTransfer::restrict_residual(rank, residual, r);
+    rank.push_last(r);
+    down_.apply(rank, owners_space_, r, to);
+  }
+  void add_correction(Rank& rank, Vec e, Vec x, Vec to) const override {
+    const Vec here = GridTransfer::correction();
+    up_.apply(rank, GridTransfer::coarse_space(), e, here);
+    rank.push_last(here);
+    GridTransfer::add_correction(rank, here, x, to);
+  }
+
+  static i64 words(const GridLevel& coarse, int rank) {
+    return 2 * (coarse.adding.rows(rank) + RowMove::ghosts_of(coarse.adding, coarse.partition, rank) +
+                coarse.partition.rows(rank) + RowMove::ghosts_of(coarse.partition, coarse.adding, rank));
+  }
+
+ private:
+  int owners_space_;
+  RowMove down_, up_;
+  Vec r_[2], e_[2];
+};
+
 }  // namespace
 
 std::unique_ptr<LevelTransfer> GridLevels::transfer(Rank& rank, int l, int fine_space, int coarse_space) const {
-  return std::make_unique<GridTransfer>(rank, level(l), level(l + 1), fine_space, coarse_space);
+  const GridLevel &fine = level(l), &coarse = level(l + 1);
+  if (moves(coarse)) return std::make_unique<MovingTransfer>(rank, fine, coarse, fine_space, coarse_space);
+  return std::make_unique<GridTransfer>(rank, fine, coarse, fine_space, coarse_space);
 }
 
 i64 GridLevels::transfer_bytes(int l, int rank, bool) const {
-  const auto rows_of = [&](const GridLevel& level) { return level.partition.rows(rank) + i64(ghost_rows(level, rank).size()); };
+  const GridLevel& coarse = level(l + 1);
   return i64(sizeof(double)) *
-         (2 * partition(l).rows(rank) + InTurns::count(partition(l).ranks()) * (rows_of(level(l)) + rows_of(level(l + 1))));
+         (GridTransfer::words(level(l), coarse, rank) + (moves(coarse) ? MovingTransfer::words(coarse, rank) : 0));
 }
 
 }  // namespace sordino

@@ -1,6 +1,8 @@
 // Row functors between two levels of a grid (grid_levels.hpp). P of a cell reads its own aggregate and, in each direction of
-// pairs, the one on the side on which the cell lies in its own: at a rank's ends, of the layer behind.
+// pairs, the one on the side on which the cell lies in its own: at a rank's ends, of the layer behind. Where others than those
+// whose aggregates they are own the coarser level's rows, these go there and come back (linalg/row_move.hpp).
 #pragma once
+#include "sordino/linalg/row_move.hpp"
 #include "sordino/runtime/applied.hpp"
 #include "sordino/runtime/handles.hpp"
 #include "sordino/runtime/kernel_list.hpp"
@@ -127,7 +129,7 @@ struct Add {  // to = x + y
   SORDINO_HD void row(i32 i) { to[i] = x[i] + y[i]; }
 };
 
-using Kernels = KernelList<Kernel<RestrictResidual>, Kernel<AddCorrection>, Kernel<Residual>, Kernel<Add>>;
+using Kernels = KernelList<Kernel<RestrictResidual>, Kernel<AddCorrection>, Kernel<MoveRows>, Kernel<Residual>, Kernel<Add>>;
 
 }  // namespace multigrid
 }  // namespace sordino

@@ -48,6 +48,7 @@ char* State::take_for_name(RankState& r, std::size_t bytes, bool others_write, c
 }
 
 void State::copy_in(RankState& r, void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;  // of ranks that own no rows of a space, whose vectors lie nowhere
   call("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, r.stream));
   call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
 }
