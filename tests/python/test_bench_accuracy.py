@@ -104,7 +104,7 @@ def test_nothing_false_is_claimed_of_some_of_the_sixty(cli, tmp_path):
     assert len(parts) == 103 and all(part["asked"] == 6 for part in parts.values())
     assert parts.pop("richardson, none")["not"] == {"diverged": 6}  # these matrices are far from the identity
     for who, part in parts.items():  # saying no to everything would be true, too
-        assert part["claimed"] >= (2 if who.startswith("gmres") else 3)
+        assert part["claimed"] >= (2 if who.startswith(("gmres", "richardson, mg")) else 3)
     assert parts["pcg2, jacobi"]["times"][1] < 1.1
 
 
