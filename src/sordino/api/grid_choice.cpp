@@ -3,6 +3,7 @@
 #include "sordino/api/levels_choice.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/range.hpp"
+#include "sordino/precond/level_ranks.hpp"
 
 namespace sordino {
 namespace {
