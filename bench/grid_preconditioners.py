@@ -7,7 +7,7 @@ python bench/grid_preconditioners.py [--sizes 32,64,96] [--contrasts 1,1000] [--
 Random right-hand sides, to 1e-8; seconds by the wall's clock, and of all cores together. A problem is a ball of
 another density, or `bubbles` or a `free-surface` in a tank, open at the top, with so many obstacles, or there
 `layers` of five cells, light and heavy in turn, which no pairs of cells keep apart. Setup is told apart; `mg:w` is
-precond mg with cycle w, and `mg:f`, which is not symmetric, is taken by fcg. What does not converge is a line, too,
+precond mg with cycle w, `mg:v:single` with cycles in single precision, and `mg:f`, which is not symmetric, is taken by fcg. What does not converge is a line, too,
 with its status. With cupy or torch as library b and x are on a GPU, and do not travel.
 """
 
@@ -53,10 +53,11 @@ def measure(size: int, contrast: float, precond: str, given: argparse.Namespace)
     """A row: what one preconditioner takes."""
     A = matrix(size, contrast, given)
     b = vector(np.random.default_rng(1).standard_normal(A.shape[0]), given.library)
-    word, _, cycle = precond.partition(":")
+    word, cycle, precision = (*precond.split(":"), "", "")[:3]
     options = {"engine": given.engine, "ranks": given.ranks, "storage": given.storage, "grid": (size,) * 3}
     begun = time.perf_counter()
     options |= {"solver": "fcg" if cycle == "f" else "cg", "precond": word, "cycle": cycle or "v"}
+    options |= {"cycle_precision": precision or "double"}
     with sordino.Solver(A, rtol=RTOL, **options) as solver:
         setup, held = time.perf_counter() - begun, max(solver.memory()["bytes_per_rank"])
         found, cpu = [], []
@@ -68,7 +69,7 @@ def measure(size: int, contrast: float, precond: str, given: argparse.Namespace)
     return {
         "bench": "grid_preconditioners", "problem": given.problem, "obstacles": given.obstacles, "size": size,
         "contrast": contrast, "precond": word, "cycle": cycle,
-        "engine": given.engine, "ranks": given.ranks, "storage": given.storage, "library": given.library,
+        "precision": precision or "double", "engine": given.engine, "ranks": given.ranks, "storage": given.storage, "library": given.library,
         "rtol": RTOL, "repeats": given.repeats, "status": found[0].status,
         "iterations": found[0].iterations, "true_residual": max(each.true_residual for each in found),
         "setup_s": setup, "solve_s": statistics.median(each.seconds for each in found), "held_bytes": held,

@@ -24,6 +24,7 @@ class SolverOptions(PerSolve, total=False):
     precond: Any  # or what `M` takes
     degree: SupportsIndex
     cycle: Literal["v", "f", "w"]
+    cycle_precision: Literal["double", "single", "half"]
     tile: str | SupportsIndex | Sequence[SupportsIndex]
     grid: str | SupportsIndex | Sequence[SupportsIndex]
     s: SupportsIndex | Literal["auto"]

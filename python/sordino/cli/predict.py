@@ -46,6 +46,7 @@ PASSED = (
     "precond",
     "degree",
     "cycle",
+    "cycle_precision",
     "s",
     "basis",
     "spectrum",

@@ -28,8 +28,16 @@ void check_levels(const Options& o) {
   require_one_rank(o, "precond mg");
 }
 
+/// What levels that are no grid's have no kernels for.
+void require_double(const Options& o, const std::string& what) {
+  if (precision_of(o.cycle_precision) != CyclePrecision::full)
+    throw Error(Errc::unsupported, "cycle_precision '" + o.cycle_precision + "' is for precond mg, whose levels are grids, and " +
+                                       what + " computes in double: use cycle_precision double");
+}
+
 void check_aggregates(const System& s, const Options& o) {
   require_one_rank(o, "precond amg");
+  require_double(o, "precond amg");
   require_positive_diagonal(s.A, "precond amg");
 }
 
@@ -38,6 +46,7 @@ void check_hierarchy(const System& s, const Options& o) {
     bad_argument("a hierarchy of multigrid needs the entries of the matrix, which is " + std::string(s.stands_as()));
   if (s.A.is_complex()) throw Error(Errc::unsupported, "a hierarchy of multigrid is for real matrices: use jacobi or none");
   require_one_rank(o, "a hierarchy");
+  require_double(o, "a hierarchy");
   validate(s.A, *s.hierarchy);
 }
 
@@ -73,7 +82,7 @@ void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool d
   Range range("coarsen the grid");
   const Extents grid = parse_grid(s.A.n, o.grid);
   c.tiling = grid_layers(s.A, grid, ranks);
-  c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks));
+  c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks), precision_of(o.cycle_precision));
 }
 
 }  // namespace sordino

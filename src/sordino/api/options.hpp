@@ -12,6 +12,7 @@ struct Options {
   std::string precond = "auto";
   int degree = 3;
   std::string cycle = "v";
+  std::string cycle_precision = "double";
   std::string tile = "auto";
   std::string grid = "";
   std::optional<int> s = 12;  // none: auto
@@ -78,6 +79,7 @@ std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
 constexpr int most_inner = 64;
 inline const std::vector<std::string> cycle_choices{"v", "f", "w"};
+inline const std::vector<std::string> cycle_precision_choices{"double", "single", "half"};
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "sqrt-jacobi", "chebyshev",   "block-ilu",
                                                       "ic0",  "ilu0", "mg",     "amg",         "block-jacobi"};
 inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
@@ -120,6 +122,10 @@ void Options::fields(V&& v) {
     "for "
     "fcg, richardson, bicgstab and gmres, as it is not symmetric, w twice as often as the one before",
     cycle_choices);
+  v("cycle_precision", cycle_precision, "solve",
+    "of precond mg, in what its cycles keep matrices and vectors: double; single, in half the bytes; half, of matrices alone, "
+    "with vectors as single. What is solved, and how far, is double in any case",
+    cycle_precision_choices);
   v("tile", tile, "solve",
     "cells in x, y and z of a tile of precond block-ilu, such as 8,8,4; auto: on the host a rank's rows are one tile, on GPUs "
     "4,4,4 to 8,8,8, the larger the more cells a rank has",

@@ -143,7 +143,7 @@ class MapTransfer final : public LevelTransfer {
   Vec correction() const override { return e_[visits_ % 2]; }
   void restrict_residual(Rank& rank, Vec b, Vec Ax, Vec to) const override {
     const Vec r = r_[visits_++ % 2];
-    rank.run(multigrid::Residual{.b = b, .Ax = Ax, .r = r});
+    rank.run(multigrid::Residual<>{.b = b, .Ax = Ax, .r = r});
     rank.push_last(r);
     R_.apply(rank, r, to);
   }
@@ -225,8 +225,8 @@ void AlgebraicLevels::update(const CsrView& A) {
   std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
 }
 
-std::unique_ptr<LevelTransfer> AlgebraicLevels::transfer(Rank& rank, int l, int fine_space, int coarse_space) const {
-  return std::make_unique<MapTransfer>(rank, level(l).P, level(l).R, partition(l), fine_space, partition(l + 1), coarse_space);
+std::unique_ptr<LevelTransfer> AlgebraicLevels::transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const {
+  return std::make_unique<MapTransfer>(rank, level(l).P, level(l).R, partition(l), fine.id, partition(l + 1), coarse.id);
 }
 
 i64 AlgebraicLevels::transfer_bytes(int l, int rank, bool device) const {

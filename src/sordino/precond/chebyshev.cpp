@@ -70,29 +70,35 @@ void ChebyshevOperator::set_bound(Rank& rank, double bound) const {
 }
 
 void ChebyshevOperator::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const {
-  rank.run(chebyshev::First{.c = first_, .r = r, .D = D_, .z = iterate(0, z)});
-  record_steps(rank, r, z, false);
+  with_numbers(A_.is_single(), [&]<class V>(V) {
+    rank.run(chebyshev::First<V>{.c = first_, .r = r, .D = D_, .z = iterate(0, z)});
+    record_steps<V>(rank, r, z, false);
+  });
   record_dots(rank, epilogue);
 }
 
 void ChebyshevOperator::improve(Rank& rank, Vec b, Vec x, Vec to) const {
   rank.push_last(x);
   A_.apply(rank, x, Az_);
-  rank.run(chebyshev::FirstStep{.a = none_, .c = first_, .r = b, .Az = Az_, .z = x, .D = D_, .d = d_, .z_new = iterate(0, to)});
-  record_steps(rank, b, to, true);
+  with_numbers(A_.is_single(), [&]<class V>(V) {
+    rank.run(chebyshev::FirstStep<V>{
+        .a = none_, .c = first_, .r = b, .Az = Az_, .z = x, .D = D_, .d = d_, .z_new = iterate(0, to)});
+    record_steps<V>(rank, b, to, true);
+  });
 }
 
+template <class V>
 void ChebyshevOperator::record_steps(Rank& rank, Vec r, Vec z, bool has_d) const {
   for (std::size_t k = 0; k < keep_.size(); k++) {
     const Vec now = iterate(k, z), next = iterate(k + 1, z);
     rank.push_last(now);
     A_.apply(rank, now, Az_);
     if (k == 0 && !has_d)
-      rank.run(chebyshev::FirstStep{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
+      rank.run(chebyshev::FirstStep<V>{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
     else if (k + 1 == keep_.size())
-      rank.run(chebyshev::LastStep{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .d = d_, .D = D_, .z_new = next});
+      rank.run(chebyshev::LastStep<V>{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .d = d_, .D = D_, .z_new = next});
     else
-      rank.run(chebyshev::Step{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
+      rank.run(chebyshev::Step<V>{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
   }
 }
 

@@ -10,59 +10,64 @@
 #pragma once
 #include <vector>
 
+#include "sordino/base/singles.hpp"
 #include "sordino/precond/jacobi.hpp"
+#include "sordino/runtime/columns.hpp"
 #include "sordino/runtime/kernel_list.hpp"
 
 namespace sordino {
 
+/// V: double, or Singles, of vectors in single precision.
 namespace chebyshev {
 
+template <class V = double>
 struct First {  // z = c D^-1 r, c = 1 / theta
   Get c;
-  In r;
-  Scaling D;
-  Out z;
-  static constexpr double flops = 2;
+  InOf<V> r, D;
+  OutOf<V> z;
+  static constexpr double flops = 2 * numbers_in<V>;
   SORDINO_HD void row(i32 i) { z[i] = c * (D[i] * r[i]); }
 };
 
+template <class V = double>
 struct FirstStep {  // d = a z + c D^-1 (r - A z);  z_new = z + d
   Get a, c;
-  In r, Az, z;
-  Scaling D;
-  Out d, z_new;
-  static constexpr double flops = 6;
+  InOf<V> r, Az, z, D;
+  OutOf<V> d, z_new;
+  static constexpr double flops = 6 * numbers_in<V>;
   SORDINO_HD void row(i32 i) {
-    double zi = z[i], di = a * zi + c * (D[i] * (r[i] - Az[i]));
+    V zi = z[i], di = a * zi + c * (D[i] * (r[i] - Az[i]));
     d[i] = di;
     z_new[i] = zi + di;
   }
 };
 
+template <class V = double>
 struct Step {  // d = a d + c D^-1 (r - A z);  z_new = z + d
   Get a, c;
-  In r, Az, z;
-  Scaling D;
-  InOut d;
-  Out z_new;
-  static constexpr double flops = 6;
+  InOf<V> r, Az, z, D;
+  InOutOf<V> d;
+  OutOf<V> z_new;
+  static constexpr double flops = 6 * numbers_in<V>;
   SORDINO_HD void row(i32 i) {
-    double zi = z[i], di = a * d[i] + c * (D[i] * (r[i] - Az[i]));  // loaded before anything is stored (ADR 51)
+    V zi = z[i], di = a * d[i] + c * (D[i] * (r[i] - Az[i]));  // loaded before anything is stored (ADR 51)
     d[i] = di;
     z_new[i] = zi + di;
   }
 };
 
+template <class V = double>
 struct LastStep {  // the same; nobody needs d any more
   Get a, c;
-  In r, Az, z, d;
-  Scaling D;
-  Out z_new;
-  static constexpr double flops = 6;
+  InOf<V> r, Az, z, d, D;
+  OutOf<V> z_new;
+  static constexpr double flops = 6 * numbers_in<V>;
   SORDINO_HD void row(i32 i) { z_new[i] = z[i] + (a * d[i] + c * (D[i] * (r[i] - Az[i]))); }
 };
 
-using Kernels = KernelList<Kernel<First>, Kernel<FirstStep>, Kernel<Step>, Kernel<LastStep>>;
+template <class V>
+using KernelsOf = KernelList<Kernel<First<V>>, Kernel<FirstStep<V>>, Kernel<Step<V>>, Kernel<LastStep<V>>>;
+using Kernels = decltype(joined(KernelsOf<double>{}, KernelsOf<Singles>{}));
 
 }  // namespace chebyshev
 
@@ -82,11 +87,13 @@ class ChebyshevOperator final : public Operator {
   /// to = x + M^-1 (b - A x), for x that came from A.operand(): the same steps from x instead of 0, with a product more.
   void improve(Rank& rank, Vec b, Vec x, Vec to) const;
   int space() const override { return A_.space(); }
+  bool is_single() const override { return A_.is_single(); }
   Vec operand(Rank& rank, const char* name) const override { return rank.vector(name, A_.space()); }
   Vec result(Rank& rank, const char* name) const override { return A_.operand(rank, name); }
 
  private:
   /// The steps from iterate(0) on; `has_d`: it was stored with that one, which is not d itself.
+  template <class V>
   void record_steps(Rank& rank, Vec r, Vec z, bool has_d) const;
   Vec iterate(std::size_t k, Vec last) const { return k == keep_.size() ? last : iterates_[k % 2]; }
 

@@ -11,6 +11,7 @@
 #include "sordino/precond/grid_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
 #include "sordino/precond/grid_steps.hpp"
+#include "sordino/precond/scale_exponent.hpp"
 
 namespace sordino {
 namespace {
@@ -115,12 +116,14 @@ void require_positive(const CsrView& A) {
 
 }  // namespace
 
-GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first) : given_(A) {
+GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first, CyclePrecision precision)
+    : given_(A), precision_(precision) {
   add(grid, first);
   if (!find_facts(levels_.front(), A, true)) {  // which is wrong: the first of the one kind, or of the other
     require_neighbours(A, grid);
     require_positive(A);
   }
+  const int exponent = scale_exponent(A, precision);
   const auto steps = grid_steps(coupling_strengths(A, grid), grid, first);
   for (std::size_t l = 0; l + 1 < steps.size(); l++) {
     levels_.back().step = steps[l].step;
@@ -131,6 +134,7 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
     bad_argument("precond mg coarsens whole layers of each rank, and on " + std::to_string(first.ranks()) +
                  " ranks a grid of " + shown(grid) + " ends with one of " + shown(last) + " cells, more than " +
                  std::to_string(most_inverted) + ", which are inverted: use fewer ranks, or precond jacobi");
+  exponent_ = count() > 1 ? exponent : 0;
   find_values();
 }
 
@@ -142,6 +146,8 @@ void GridLevels::add(const Extents& cells, Partition partition) {
 
 void GridLevels::update(const CsrView& A) {
   require_positive(A);
+  const int exponent = scale_exponent(A, precision_);
+  exponent_ = count() > 1 ? exponent : 0;
   given_ = A;
   find_facts(levels_.front(), A, false);
   find_values();
@@ -155,6 +161,8 @@ void GridLevels::find_values() {
     find_facts(next, matrix(l + 1), false);
   }
   CsrMatrix inverse = inverse_of(matrix(count() - 1), is_closed(given_));
+  if (exponent_ != 0)
+    for (double& value : inverse.values) value = std::ldexp(value, exponent_);
   if (last_inverse_.values.size() == inverse.values.size())
     std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
   else

@@ -34,7 +34,8 @@ class GridLevels final : public MultigridLevels {
   /// Of the matrix of a grid of that many cells, whose rows ranks own in whole layers (`first`, of grid_layers()), and what of
   /// it the levels' ranks then own. Throws bad_argument with one sentence if A has entries between cells that are no
   /// neighbours. Cost: three passes over the arrays, on several threads.
-  GridLevels(const CsrView& A, const Extents& grid, const Partition& first);
+  /// Throws as scale_exponent(), too.
+  GridLevels(const CsrView& A, const Extents& grid, const Partition& first, CyclePrecision precision = CyclePrecision::full);
   void update(const CsrView& A) override;
 
   int count() const override { return int(levels_.size()); }
@@ -42,10 +43,12 @@ class GridLevels final : public MultigridLevels {
   CsrView matrix(int l) const override { return l == 0 ? given_ : level(l).A.view(); }
   const Partition& partition(int l) const override { return level(l).partition; }
   const Diagonals& diagonals(int l) const override { return level(l).diagonals; }
+  CyclePrecision precision() const override { return precision_; }
+  int exponent() const override { return exponent_; }
   double bound(int l) const override { return level(l).bound; }
   double interval() const override { return 4; }  // other levels have twice as wide cells
   const CsrMatrix& last_inverse() const override { return last_inverse_; }
-  std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, int fine_space, int coarse_space) const override;
+  std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const override;
   i64 transfer_bytes(int l, int rank, bool device) const override;
 
  private:
@@ -54,6 +57,8 @@ class GridLevels final : public MultigridLevels {
 
   CsrView given_;
   std::vector<GridLevel> levels_;
+  CyclePrecision precision_;
+  int exponent_ = 0;
   CsrMatrix last_inverse_;
 };
 

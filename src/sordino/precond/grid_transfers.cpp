@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sordino/base/error.hpp"
+#include "sordino/linalg/single_operator.hpp"
 #include "sordino/precond/grid_levels.hpp"
 
 namespace sordino {
@@ -23,6 +25,7 @@ TransferShape shape_of(const GridLevel& fine, const GridLevel& coarse, int rank)
   return shape;
 }
 
+template <class Fine, class Coarse>
 class GridTransfer final : public LevelTransfer {
  public:
   GridTransfer(Rank& rank, const GridLevel& fine, const GridLevel& coarse, int fine_space, int coarse_space)
@@ -33,13 +36,14 @@ class GridTransfer final : public LevelTransfer {
     update_values(rank);
   }
   void update_values(Rank& rank) override {
-    rank.write(takes_part_, fine_.takes_part.data() + fine_.partition.first_row(rank.id()));
+    const double* rows = fine_.takes_part.data() + fine_.partition.first_row(rank.id());
+    rank.write(takes_part_, numbers_in<Fine> == 1 ? rows : packed(rows, fine_.partition.rows(rank.id())).data());
   }
   void restrict_residual(Rank& rank, Vec b, Vec Ax, Vec to) const override {
-    rank.run_over(coarse_space_, RestrictResidual{shape_, b, Ax, takes_part_, to});
+    rank.run_over(coarse_space_, RestrictResidual<Fine, Coarse>{shape_, b, Ax, takes_part_, to});
   }
   void add_correction(Rank& rank, Vec e, Vec x, Vec to) const override {
-    rank.run(AddCorrection{shape_, e, takes_part_, x, to});
+    rank.run(AddCorrection<Fine, Coarse>{shape_, e, takes_part_, x, to});
   }
 
  private:
@@ -51,10 +55,19 @@ class GridTransfer final : public LevelTransfer {
 
 }  // namespace
 
-std::unique_ptr<LevelTransfer> GridLevels::transfer(Rank& rank, int l, int fine_space, int coarse_space) const {
-  return std::make_unique<GridTransfer>(rank, level(l), level(l + 1), fine_space, coarse_space);
+std::unique_ptr<LevelTransfer> GridLevels::transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const {
+  return with_numbers(coarse.single, [&]<class Coarse>(Coarse) -> std::unique_ptr<LevelTransfer> {
+    if (fine.single)
+      return std::make_unique<GridTransfer<Singles, Coarse>>(rank, level(l), level(l + 1), fine.id, coarse.id);
+    if constexpr (numbers_in<Coarse> == 1)
+      return std::make_unique<GridTransfer<double, double>>(rank, level(l), level(l + 1), fine.id, coarse.id);
+    bad_argument("a level in single precision below one in double precision");
+  });
 }
 
-i64 GridLevels::transfer_bytes(int l, int rank, bool) const { return i64(sizeof(double)) * partition(l).rows(rank); }
+i64 GridLevels::transfer_bytes(int l, int rank, bool) const {
+  const i64 rows = partition(l).rows(rank);
+  return i64(sizeof(double)) * (precision_ == CyclePrecision::full ? rows : words_for(rows));
+}
 
 }  // namespace sordino
