@@ -2,8 +2,8 @@
 #include "sordino/api/ghosts.hpp"
 #include "sordino/api/grid_choice.hpp"
 #include "sordino/api/method_choice.hpp"
-#include "sordino/linalg/single_operator.hpp"
 #include "sordino/linalg/poisson.hpp"
+#include "sordino/linalg/single_operator.hpp"
 #include "sordino/runtime/host/engine.hpp"
 
 namespace sordino {
@@ -103,9 +103,10 @@ CsrSlice slice_of(const CsrView& A, const Partition& p, int rank) {
 
 i64 bytes_of_arrays(const CsrSlice& s) { return s.entries * i64(sizeof(double) + sizeof(i32)) + s.rows * i64(sizeof(i64)); }
 
-/// Vectors and matrix of a level in lower precision, in words of two rows. Of the first level the vectors of a smoother in double,
-/// which were counted, are taken off.
-i64 bytes_of_lowered(const MultigridLevels& levels, int l, int rank, const Diagonals& diagonals, bool second_visits, i64 ghosts) {
+/// Vectors and matrix of a level in lower precision, in words of two rows. Of the first level the vectors of a smoother in
+/// double, which were counted, are taken off.
+i64 bytes_of_lowered(const MultigridLevels& levels, int l, int rank, const Diagonals& diagonals, bool second_visits,
+                     i64 ghosts) {
   const CsrView A = levels.matrix(l);
   const Partition& p = levels.partition(l);
   const CsrSlice slice = slice_of(A, p, rank);

@@ -31,8 +31,9 @@ void check_levels(const Options& o) {
 /// What levels that are no grid's have no kernels for.
 void require_double(const Options& o, const std::string& what) {
   if (precision_of(o.cycle_precision) != CyclePrecision::full)
-    throw Error(Errc::unsupported, "cycle_precision '" + o.cycle_precision + "' is for precond mg, whose levels are grids, and " +
-                                       what + " computes in double: use cycle_precision double");
+    throw Error(Errc::unsupported, "cycle_precision '" + o.cycle_precision +
+                                       "' is for precond mg, whose levels are grids, and " + what +
+                                       " computes in double: use cycle_precision double");
 }
 
 void check_aggregates(const System& s, const Options& o) {
@@ -82,7 +83,8 @@ void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool d
   Range range("coarsen the grid");
   const Extents grid = parse_grid(s.A.n, o.grid);
   c.tiling = grid_layers(s.A, grid, ranks);
-  c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks), precision_of(o.cycle_precision));
+  c.levels =
+      std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks), precision_of(o.cycle_precision));
 }
 
 }  // namespace sordino

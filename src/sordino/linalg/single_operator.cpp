@@ -54,8 +54,8 @@ Diagonals kept(const Diagonals& diagonals) {
   return {.offsets = diagonals.offsets, .symmetric = diagonals.symmetric && !diagonals.constant};
 }
 
-/// How far behind row i the ghost of each diagonal lies. Empty where one diagonal's ghosts are not behind each other, as those of
-/// two ranks with an odd number of rows.
+/// How far behind row i the ghost of each diagonal lies. Empty where one diagonal's ghosts are not behind each other, as those
+/// of two ranks with an odd number of rows.
 std::optional<std::vector<i32>> ghost_shifts(const Diagonals& diagonals, i64 n, const CsrSlice& slice, const Places& places) {
   std::vector<i32> shifts;
   for (i64 offset : diagonals.offsets) {
@@ -122,23 +122,27 @@ struct SingleOperator::StoredAs final : Stored {
     const int shift = scales ? std::ilogb(largest) - exponent - room : 0;
     rank_.set(scale_, std::ldexp(1.0, shift));
     for_parts(slice_.first_row, slice_.first_row + slice_.rows, [&](i64 begin, i64 end) {
-      for (i64 i = begin; i < end; i++)
+      for (i64 i = begin; i < end; i++) {
+        double sum = 0;
+        for (i64 k = A.begin(i); k < A.begin(i + 1); k++) sum += A.values[k];
         for (i64 k = A.begin(i); k < A.begin(i + 1); k++)
-          put(place_of(A, i, k), narrowed<Entry>(std::ldexp(A.values[k], -exponent - shift)));
+          put(place_of(A, i, k), narrowed<Entry>(std::ldexp(A.indices[k] == i ? sum : A.values[k], -exponent - shift)));
+      }
     });
     if (device_values_) rank_.engine().upload(rank_, device_values_, values_.data(), values_.size() * sizeof(Entry));
   }
   void apply(Vec x, Vec y, const Split& split) const override {
     const Entry* values = device_values_ ? device_values_ : values_.data();
     if (!diagonals_.empty())
-      rank_.run_split(SingleDiaRows<Entry>{values, on_device_.diagonals ? on_device_.diagonals : diagonals_.data(),
-                                        i32(diagonals_.size()), i32(slice_.rows), last_, slice_.entries, count_, scale_, x, y},
-                   split);
+      rank_.run_split(
+          SingleDiaRows<Entry>{values, on_device_.diagonals ? on_device_.diagonals : diagonals_.data(), i32(diagonals_.size()),
+                               i32(slice_.rows), last_, slice_.entries, count_, scale_, x, y},
+          split);
     else
       rank_.run_split(SingleCsrRows<Entry>{on_device_.ptr ? on_device_.ptr : ptr_.data(),
-                                        on_device_.columns ? on_device_.columns : columns_.data(), values, i32(slice_.rows),
-                                        slice_.entries, scale_, x, y},
-                   split);
+                                           on_device_.columns ? on_device_.columns : columns_.data(), values, i32(slice_.rows),
+                                           slice_.entries, scale_, x, y},
+                      split);
   }
 
   i64 bytes() const override {
@@ -150,8 +154,7 @@ struct SingleOperator::StoredAs final : Stored {
   void lay_diagonals(const Diagonals& diagonals, const Places& places, const std::vector<i32>& shifts) {
     const DiagonalPlaces at(diagonals, slice_.rows);
     require_few_places(at.stored);
-    for (std::size_t d = 0; d < shifts.size(); d++)
-      diagonals_.push_back({u32(at.at[d]), i32(diagonals.offsets[d]), shifts[d]});
+    for (std::size_t d = 0; d < shifts.size(); d++) diagonals_.push_back({u32(at.at[d]), i32(diagonals.offsets[d]), shifts[d]});
     held_ = diagonals;
     count_ = at.stored;
     last_ = u32(places.last());
@@ -160,8 +163,7 @@ struct SingleOperator::StoredAs final : Stored {
   void lay_rows(const CsrView& A, const Places& places) {
     for (i64 i = 0; i <= slice_.rows; i++) ptr_.push_back(u32(A.begin(slice_.first_row + i) - slice_.first_entry));
     columns_.resize(std::size_t(slice_.entries));
-    for (i64 k = 0; k < slice_.entries; k++)
-      columns_[std::size_t(k)] = i32(places.of(A.indices[slice_.first_entry + k]));
+    for (i64 k = 0; k < slice_.entries; k++) columns_[std::size_t(k)] = i32(places.of(A.indices[slice_.first_entry + k]));
     count_ = slice_.entries;
     if (!rank_.engine().is_device()) return;
     on_device_.ptr = upload(ptr_), on_device_.columns = upload(columns_);
@@ -258,16 +260,14 @@ void SingleOperator::apply(Rank&, Vec x, Vec y, const StartDots& epilogue) const
 i64 SingleOperator::bytes() const { return stored_->bytes(); }
 
 i64 SingleOperator::ghosts_of(const CsrView& A, const Partition& partition, int rank, const Diagonals& diagonals) {
-  return i64(Places(partition, rank, CsrOperator::foreign_columns(A, slice_of(A, partition, rank), kept(diagonals)))
-                 .ghosts()
-                 .size());
+  return i64(
+      Places(partition, rank, CsrOperator::foreign_columns(A, slice_of(A, partition, rank), kept(diagonals))).ghosts().size());
 }
 
 i64 SingleOperator::bytes_of(const CsrSlice& slice, const Diagonals& diagonals, CyclePrecision precision) {
   const i64 entry = precision == CyclePrecision::half ? 2 : 4;
   const Diagonals mine = kept(diagonals);
-  if (!mine.empty())
-    return entry * DiagonalPlaces(mine, slice.rows).stored + i64(sizeof(StoredDiagonal) * mine.offsets.size());
+  if (!mine.empty()) return entry * DiagonalPlaces(mine, slice.rows).stored + i64(sizeof(StoredDiagonal) * mine.offsets.size());
   return (entry + 4) * slice.entries + 4 * (slice.rows + 1);
 }
 

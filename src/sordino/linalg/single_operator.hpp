@@ -1,7 +1,7 @@
 // A sparse matrix in single or half precision for vectors of single precision, distributed by rows as CsrOperator's are.
 //
-// Vectors hold two rows in a word of 8 bytes, so everything that moves words, halos included, moves half as many. Words are those
-// of a space of their own: a rank's last one holds a single row where its rows are odd in number, and 0 beside it.
+// Vectors hold two rows in a word of 8 bytes, so everything that moves words, halos included, moves half as many. Words are
+// those of a space of their own: a rank's last one holds a single row where its rows are odd in number, and 0 beside it.
 #pragma once
 #include <memory>
 #include <vector>

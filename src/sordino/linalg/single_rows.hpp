@@ -1,5 +1,10 @@
 // Row functors of sparse matrices whose entries are stored as floats or halves, and whose vectors hold two floats in a word: a
 // row of the functor is a word of y, two rows of the matrix. They compute in single precision.
+//
+// Row i of A x is s_i x_i and what a_ij (x_j - x_i) adds up to, and in the place of a_ii its row's sum s_i is stored. As
+// products with a_ii these lose what large entries leave when they cancel, of heavy cells beside light ones all of it. So each
+// stored number is off by its own rounding alone, and whatever the contrast, A with them is A to that rounding in the sense of
+// x^T A x where no entry beside the diagonal is positive.
 #pragma once
 #include <algorithm>
 
@@ -64,6 +69,7 @@ struct SingleDiaRows {
  private:
   SORDINO_HD float sum(i32 i) const {
     const float* operand = rows_in(x.p);
+    const float own = operand[i];
     float s = 0;
 #ifdef __CUDA_ARCH__
 #pragma unroll 4
@@ -72,7 +78,8 @@ struct SingleDiaRows {
       const StoredDiagonal diagonal = diagonals[d];
       u32 column = u32(i) + u32(diagonal.offset);
       if (column >= u32(rows)) column = u32(i) + u32(diagonal.ghost);
-      s += widened(values[diagonal.at + u32(i)]) * operand[column < last ? column : last];
+      const float beside = operand[column < last ? column : last];
+      s += widened(values[diagonal.at + u32(i)]) * (diagonal.offset == 0 ? own : beside - own);
     }
     return s;
   }
@@ -81,7 +88,10 @@ struct SingleDiaRows {
     for (const StoredDiagonal* d = diagonals; d < diagonals + count; d++) {
       const Entry* value = values + u32(d->at + u32(from));
       const float* beside = operand + d->offset;
-      for (i32 i = 0; i < many; i++) into[i] += widened(value[i]) * beside[i];
+      if (d->offset == 0)
+        for (i32 i = 0; i < many; i++) into[i] += widened(value[i]) * operand[i];
+      else
+        for (i32 i = 0; i < many; i++) into[i] += widened(value[i]) * (beside[i] - operand[i]);
     }
     if constexpr (std::is_same_v<Entry, Half>) {
       const float factor = float(scale);
@@ -95,7 +105,7 @@ template <class Entry>
 struct SingleCsrRows {
   static constexpr const char* name = "SpMV";
   static constexpr int resident_blocks = 4;
-  const u32* ptr;  // [rows + 1]
+  const u32* ptr;      // [rows + 1]
   const i32* columns;  // rows of x's storage
   const Entry* values;
   i32 rows;
@@ -113,8 +123,10 @@ struct SingleCsrRows {
   SORDINO_HD void row(i32 word) {
     const float* operand = rows_in(x.p);
     y[word] = word_of<Singles>(word, rows, [&](i32 i) {
+      const float own = operand[i];
       float s = 0;
-      for (u32 k = ptr[i], end = ptr[i + 1]; k < end; k++) s += widened(values[k]) * operand[columns[k]];
+      for (u32 k = ptr[i], end = ptr[i + 1]; k < end; k++)
+        s += widened(values[k]) * (columns[k] == i ? own : operand[columns[k]] - own);
       return scaled<Entry>(scale, s);
     });
   }

@@ -81,8 +81,8 @@ void ChebyshevOperator::improve(Rank& rank, Vec b, Vec x, Vec to) const {
   rank.push_last(x);
   A_.apply(rank, x, Az_);
   with_numbers(A_.is_single(), [&]<class V>(V) {
-    rank.run(chebyshev::FirstStep<V>{
-        .a = none_, .c = first_, .r = b, .Az = Az_, .z = x, .D = D_, .d = d_, .z_new = iterate(0, to)});
+    rank.run(
+        chebyshev::FirstStep<V>{.a = none_, .c = first_, .r = b, .Az = Az_, .z = x, .D = D_, .d = d_, .z_new = iterate(0, to)});
     record_steps<V>(rank, b, to, true);
   });
 }
@@ -94,9 +94,11 @@ void ChebyshevOperator::record_steps(Rank& rank, Vec r, Vec z, bool has_d) const
     rank.push_last(now);
     A_.apply(rank, now, Az_);
     if (k == 0 && !has_d)
-      rank.run(chebyshev::FirstStep<V>{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
+      rank.run(
+          chebyshev::FirstStep<V>{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
     else if (k + 1 == keep_.size())
-      rank.run(chebyshev::LastStep<V>{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .d = d_, .D = D_, .z_new = next});
+      rank.run(
+          chebyshev::LastStep<V>{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .d = d_, .D = D_, .z_new = next});
     else
       rank.run(chebyshev::Step<V>{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
   }

@@ -57,8 +57,7 @@ class GridTransfer final : public LevelTransfer {
 
 std::unique_ptr<LevelTransfer> GridLevels::transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const {
   return with_numbers(coarse.single, [&]<class Coarse>(Coarse) -> std::unique_ptr<LevelTransfer> {
-    if (fine.single)
-      return std::make_unique<GridTransfer<Singles, Coarse>>(rank, level(l), level(l + 1), fine.id, coarse.id);
+    if (fine.single) return std::make_unique<GridTransfer<Singles, Coarse>>(rank, level(l), level(l + 1), fine.id, coarse.id);
     if constexpr (numbers_in<Coarse> == 1)
       return std::make_unique<GridTransfer<double, double>>(rank, level(l), level(l + 1), fine.id, coarse.id);
     bad_argument("a level in single precision below one in double precision");

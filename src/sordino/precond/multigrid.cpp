@@ -21,9 +21,10 @@ struct LevelMatrix {
   const Operator& A;
 
   LevelMatrix(Rank& rank, const Operator& first, const MultigridLevels& g, int l, const Diagonals& diagonals)
-      : lowered(g.precision() == CyclePrecision::full
-                    ? nullptr
-                    : std::make_unique<SingleOperator>(rank, g.matrix(l), g.partition(l), diagonals, g.precision(), g.exponent())),
+      : lowered(
+            g.precision() == CyclePrecision::full
+                ? nullptr
+                : std::make_unique<SingleOperator>(rank, g.matrix(l), g.partition(l), diagonals, g.precision(), g.exponent())),
         own(lowered || l == 0 ? nullptr : std::make_unique<CsrOperator>(rank, g.matrix(l), g.partition(l), diagonals)),
         jacobi(lowered ? nullptr : std::make_unique<Jacobi>(rank, g.matrix(l), own ? own->space() : first.space())),
         A(lowered ? static_cast<const Operator&>(*lowered)
@@ -169,13 +170,11 @@ void Multigrid::visit(Rank& rank, Cycle cycle, std::size_t l, Vec e) const {
   run(rank, cycle, l, level.b, level.x, level.x);
   rank.push_last(level.x);
   level.A.apply(rank, level.x, level.Ax);
-  with_numbers(level.A.is_single(), [&]<class V>(V) {
-    rank.run(multigrid::Residual<V>{.b = level.b, .Ax = level.Ax, .r = level.again_b});
-  });
+  with_numbers(level.A.is_single(),
+               [&]<class V>(V) { rank.run(multigrid::Residual<V>{.b = level.b, .Ax = level.Ax, .r = level.again_b}); });
   run(rank, cycle == Cycle::f ? Cycle::v : cycle, l, level.again_b, level.again_x, level.again_x);
-  with_numbers(level.A.is_single(), [&]<class V>(V) {
-    rank.run(multigrid::Add<V>{.x = level.x, .y = level.again_x, .to = e});
-  });
+  with_numbers(level.A.is_single(),
+               [&]<class V>(V) { rank.run(multigrid::Add<V>{.x = level.x, .y = level.again_x, .to = e}); });
 }
 
 i64 Multigrid::bytes() const {

@@ -48,8 +48,8 @@ class MultigridLevels {
   /// of the first one's diagonals, the least and the largest are as far from 1.
   virtual CyclePrecision precision() const { return CyclePrecision::full; }
   virtual int exponent() const { return 0; }
-  virtual double bound(int l) const = 0;                // of the eigenvalues of diag(A)^-1 A
-  virtual double interval() const = 0;                  // the ratio of the ends of what smoothers are least on
+  virtual double bound(int l) const = 0;  // of the eigenvalues of diag(A)^-1 A
+  virtual double interval() const = 0;    // the ratio of the ends of what smoothers are least on
   /// A generalized inverse of the last level's matrix, all rows of it, by entries; divided as matrices are.
   virtual const CsrMatrix& last_inverse() const = 0;
 

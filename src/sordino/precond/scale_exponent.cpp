@@ -14,8 +14,8 @@ namespace sordino {
 namespace {
 
 constexpr i64 least_rows = 1 << 10;  // that are worth a thread
-// Of single precision 2^127 and 2^-126 are the ends, and products of two numbers are to stay between them. Halves have all their
-// digits between 2^-14 and 2^15, and couplings may be less than diagonals by some powers of two more.
+// Of single precision 2^127 and 2^-126 are the ends, and products of two numbers are to stay between them. Halves have all
+// their digits between 2^-14 and 2^15, and couplings may be less than diagonals by some powers of two more.
 constexpr int most_of_single = 80, most_of_half = 24;
 
 struct Diagonal {
@@ -56,9 +56,10 @@ int scale_exponent(const CsrView& A, CyclePrecision precision) {
   const int low = std::ilogb(found.least), high = std::ilogb(found.largest);
   const bool half = precision == CyclePrecision::half;
   if (const int most = half ? most_of_half : most_of_single; high - low > most)
-    bad_argument("cycle_precision " + std::string(half ? "half" : "single") + " is for diagonals that differ by a factor of 2^" +
-                 std::to_string(most) + " at most, and those of this matrix go from " + shown(found.least) + " to " +
-                 shown(found.largest) + ": use " + (half ? "single or double" : "double"));
+    bad_argument("cycle_precision " + std::string(half ? "half" : "single") +
+                 " is for diagonals that differ by a factor of 2^" + std::to_string(most) +
+                 " at most, and those of this matrix go from " + shown(found.least) + " to " + shown(found.largest) + ": use " +
+                 (half ? "single or double" : "double"));
   return low + (high - low) / 2;
 }
 

@@ -34,7 +34,8 @@ TEST("words of two floats: sums, differences and products of each, and a word of
   NOTE(fresh::said());
   fresh::Random random(881);
   for (int turn = 0; turn < 100; turn++) {
-    const float a = float(random.real(-3, 3)), b = float(random.real(-3, 3)), c = float(random.real(-3, 3)), d = float(random.real(-3, 3));
+    const float a = float(random.real(-3, 3)), b = float(random.real(-3, 3)), c = float(random.real(-3, 3)),
+                d = float(random.real(-3, 3));
     const double factor = random.real(-3, 3);
     const Singles x{{a, b}}, y{{c, d}}, sum = x + y, difference = x - y, product = x * y, times = factor * x;
     CHECK(sum.at[0] == a + c);
