@@ -83,15 +83,28 @@ struct SingleDiaRows {
     }
     return s;
   }
+  /// A diagonal, from some row on.
+  struct Inner {
+    const Entry* values;
+    const float* beside;
+    float less;  // how often the row's own x is taken off
+
+    Inner(const SingleDiaRows& of, i32 d, i32 from, const float* operand)
+        : values(of.values + u32(of.diagonals[d].at + u32(from))),
+          beside(operand + of.diagonals[d].offset),
+          less(of.diagonals[d].offset == 0 ? 0 : 1) {}
+    float product(i32 i, float own) const { return widened(values[i]) * (beside[i] - less * own); }
+  };
   void inner(i32 from, const float* operand, float* __restrict into, i32 many) const {
     for (i32 i = 0; i < many; i++) into[i] = 0;
-    for (const StoredDiagonal* d = diagonals; d < diagonals + count; d++) {
-      const Entry* value = values + u32(d->at + u32(from));
-      const float* beside = operand + d->offset;
-      if (d->offset == 0)
-        for (i32 i = 0; i < many; i++) into[i] += widened(value[i]) * operand[i];
-      else
-        for (i32 i = 0; i < many; i++) into[i] += widened(value[i]) * (beside[i] - operand[i]);
+    i32 d = 0;
+    for (; d + 1 < count; d += 2) {  // two at once: results and the rows' own x are read half as often
+      const Inner a(*this, d, from, operand), b(*this, d + 1, from, operand);
+      for (i32 i = 0; i < many; i++) into[i] = into[i] + a.product(i, operand[i]) + b.product(i, operand[i]);
+    }
+    if (d < count) {
+      const Inner a(*this, d, from, operand);
+      for (i32 i = 0; i < many; i++) into[i] += a.product(i, operand[i]);
     }
     if constexpr (std::is_same_v<Entry, Half>) {
       const float factor = float(scale);
