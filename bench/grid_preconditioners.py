@@ -7,8 +7,9 @@ python bench/grid_preconditioners.py [--sizes 32,64,96] [--contrasts 1,1000] [--
 Random right-hand sides, to 1e-8; seconds by the wall's clock, and of all cores together. A problem is a ball of
 another density, or `bubbles` or a `free-surface` in a tank, open at the top, with so many obstacles, or there
 `layers` of five cells, light and heavy in turn, which no pairs of cells keep apart. Setup is told apart; `mg:w` is
-precond mg with cycle w, `mg:v:single` with cycles in single precision, and `mg:f`, which is not symmetric, is taken by fcg. What does not converge is a line, too,
-with its status. With cupy or torch as library b and x are on a GPU, and do not travel.
+precond mg with cycle w, `mg:v:single` with cycles in single precision, and `mg:f`, which is not symmetric, is taken
+by fcg. What does not converge is a line, too, with its status. With cupy or torch as library b and x are on a GPU,
+and do not travel.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def measure(size: int, contrast: float, precond: str, given: argparse.Namespace)
     return {
         "bench": "grid_preconditioners", "problem": given.problem, "obstacles": given.obstacles, "size": size,
         "contrast": contrast, "precond": word, "cycle": cycle,
-        "precision": precision or "double", "engine": given.engine, "ranks": given.ranks, "storage": given.storage, "library": given.library,
+        "precision": precision or "double",
+        "engine": given.engine, "ranks": given.ranks, "storage": given.storage, "library": given.library,
         "rtol": RTOL, "repeats": given.repeats, "status": found[0].status,
         "iterations": found[0].iterations, "true_residual": max(each.true_residual for each in found),
         "setup_s": setup, "solve_s": statistics.median(each.seconds for each in found), "held_bytes": held,

@@ -177,7 +177,7 @@ def test_lower_precision_holds_less_and_is_refused_where_it_has_no_kernels() -> 
     wide.data = A.data.copy()
     wide[0, 0] = 1e30
     with pytest.raises(
-        sordino.BadArgument, match="at most, and those of this matrix go from 6 to 1e.30: use double"
+        sordino.BadArgument, match=r"at most, and those of this matrix go from 6 to 1e.30: use double"
     ):
         sordino.Solver(wide, cycle_precision="single", **options)
 
