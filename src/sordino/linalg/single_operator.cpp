@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -84,8 +85,7 @@ std::vector<double> packed(const double* rows, i64 count, int exponent) {
   std::vector<double> words(std::size_t(words_for(count)));
   for (i64 w = 0; w < i64(words.size()); w++) {
     const auto number = [&](i64 i) { return i < count ? float(std::ldexp(rows[i], -exponent)) : 0; };
-    const Singles pair{{number(2 * w), number(2 * w + 1)}};
-    std::memcpy(&words[std::size_t(w)], &pair, sizeof(pair));
+    words[std::size_t(w)] = std::bit_cast<double>(Singles{{number(2 * w), number(2 * w + 1)}});
   }
   return words;
 }
@@ -121,12 +121,13 @@ struct SingleOperator::StoredAs final : Stored {
     const bool scales = std::is_same_v<Entry, Half> && largest > 0;
     const int shift = scales ? std::ilogb(largest) - exponent - room : 0;
     rank_.set(scale_, std::ldexp(1.0, shift));
+    const double factor = std::ldexp(1.0, -exponent - shift);
     for_parts(slice_.first_row, slice_.first_row + slice_.rows, [&](i64 begin, i64 end) {
       for (i64 i = begin; i < end; i++) {
         double sum = 0;
         for (i64 k = A.begin(i); k < A.begin(i + 1); k++) sum += A.values[k];
         for (i64 k = A.begin(i); k < A.begin(i + 1); k++)
-          put(place_of(A, i, k), narrowed<Entry>(std::ldexp(A.indices[k] == i ? sum : A.values[k], -exponent - shift)));
+          put(place_of(A, i, k), narrowed<Entry>(factor * (A.indices[k] == i ? sum : A.values[k])));
       }
     });
     if (device_values_) rank_.engine().upload(rank_, device_values_, values_.data(), values_.size() * sizeof(Entry));

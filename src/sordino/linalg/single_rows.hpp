@@ -49,8 +49,20 @@ struct SingleDiaRows {
     visit(x);
     visit(y);
   }
+  /// Both rows go along the diagonals together, so that twice as many loads are under way.
   SORDINO_HD void row(i32 word) {
-    y[word] = word_of<Singles>(word, rows, [&](i32 i) { return scaled<Entry>(scale, sum(i)); });
+    const bool both = 2 * word + 1 < rows;
+    const i32 i[2] = {2 * word, 2 * word + both};
+    const Singles own = x[word];
+    Singles sum;
+#ifdef __CUDA_ARCH__
+#pragma unroll 4
+#endif
+    for (i32 d = 0; d < count; d++) {
+      const StoredDiagonal diagonal = diagonals[d];
+      for (int k = 0; k < 2; k++) sum.at[k] += product(diagonal, i[k], own.at[k]);
+    }
+    y[word] = {{scaled<Entry>(scale, sum.at[0]), both ? scaled<Entry>(scale, sum.at[1]) : 0}};
   }
   /// On a CPU, rows whose columns are all their own go diagonal by diagonal, several an instruction.
   void block(i32 begin, i32 end) {
@@ -67,20 +79,15 @@ struct SingleDiaRows {
   Cost cost() const { return {double(sizeof(Entry)) * double(stored), 2.0 * double(nnz)}; }
 
  private:
-  SORDINO_HD float sum(i32 i) const {
-    const float* operand = rows_in(x.p);
-    const float own = operand[i];
+  SORDINO_HD float product(const StoredDiagonal& diagonal, i32 i, float own) const {
+    u32 column = u32(i) + u32(diagonal.offset);
+    if (column >= u32(rows)) column = u32(i) + u32(diagonal.ghost);
+    const float beside = rows_in(x.p)[column < last ? column : last];
+    return widened(values[diagonal.at + u32(i)]) * (diagonal.offset == 0 ? own : beside - own);
+  }
+  float sum(i32 i) const {
     float s = 0;
-#ifdef __CUDA_ARCH__
-#pragma unroll 4
-#endif
-    for (i32 d = 0; d < count; d++) {
-      const StoredDiagonal diagonal = diagonals[d];
-      u32 column = u32(i) + u32(diagonal.offset);
-      if (column >= u32(rows)) column = u32(i) + u32(diagonal.ghost);
-      const float beside = operand[column < last ? column : last];
-      s += widened(values[diagonal.at + u32(i)]) * (diagonal.offset == 0 ? own : beside - own);
-    }
+    for (i32 d = 0; d < count; d++) s += product(diagonals[d], i, rows_in(x.p)[i]);
     return s;
   }
   /// A diagonal, from some row on.

@@ -78,7 +78,7 @@ Multigrid::~Multigrid() = default;
 
 Multigrid::Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const MultigridLevels> levels, Cycle cycle,
                      const Diagonals& first)
-    : A_(A), levels_(std::move(levels)), cycle_(cycle), narrow_(rank.scalar("to single")), widen_(rank.scalar("to double")) {
+    : A_(A), levels_(std::move(levels)), cycle_(cycle) {
   const MultigridLevels& g = *levels_;
   const int last = g.count() - 1;
   for (int l = 0; l < last; l++)
@@ -91,6 +91,7 @@ Multigrid::Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const Multig
   last_b_[0] = last_->operand(rank, "b of the last level");
   last_b_[1] = last_->operand(rank, "b of the last level, odd visits");
   last_x_ = last_->result(rank, "x of the last level");
+  if (g.precision() != CyclePrecision::full) narrow_ = rank.scalar("to single"), widen_ = rank.scalar("to double");
   set_scales(rank, g.exponent());
 }
 
@@ -104,6 +105,7 @@ void Multigrid::expect(Rank& rank, double norm) const {
 
 /// For vectors that are to be divided by 2^exponent.
 void Multigrid::set_scales(Rank& rank, int exponent) const {
+  if (narrow_.id < 0) return;
   rank.set(narrow_, std::ldexp(1.0, -exponent));
   rank.set(widen_, std::ldexp(1.0, exponent - levels_->exponent()));
 }
