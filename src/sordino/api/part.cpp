@@ -204,13 +204,9 @@ void check_incomplete(const System& s, const Options& o, Choice& c) {
     bad_argument("precond ic0 needs a symmetric matrix, and this one is not: use ilu0, with solver bicgstab or gmres");
 }
 
-/// M of an F-cycle is not symmetric, and one in lower precision is rounded anew in each application: gropp, which adds up what
-/// M makes of its steps, never finds out how far z is off M^-1 r.
+/// M of an F-cycle is not symmetric.
 void check_cycle(const System& s, const Options& o, const Choice& c) {
   const bool cycles = has_levels(c.preconditioner) || s.hierarchy != nullptr;
-  if (c.preconditioner == "mg" && precision_of(o.cycle_precision) != CyclePrecision::full && c.method->name == "gropp")
-    throw Error(Errc::unsupported, "solver gropp follows M^-1 r by a recurrence, in which the rounding of cycle_precision '" +
-                                       o.cycle_precision + "' adds up: use solver cg or fcg, or cycle_precision double");
   if (cycles && o.cycle == "f" && c.method->needs_spd && !c.method->flexible)
     throw Error(Errc::unsupported, "cycle f is not symmetric, which solver " + c.method->name +
                                        " needs: use solver fcg, richardson, bicgstab or gmres, or cycle v or w");
