@@ -76,7 +76,7 @@ struct SingleDiaRows {
     if (behind < 2 * end) into[behind] = 0;
   }
   void done(i32) {}
-  Cost cost() const { return {double(sizeof(Entry)) * double(stored), 2.0 * double(nnz)}; }
+  Cost cost() const { return {double(sizeof(Entry)) * double(stored), 3.0 * double(nnz)}; }
 
  private:
   SORDINO_HD float product(const StoredDiagonal& diagonal, i32 i, float own) const {
@@ -150,7 +150,7 @@ struct SingleCsrRows {
       return scaled<Entry>(scale, s);
     });
   }
-  Cost cost() const { return {double(sizeof(Entry) + 4) * double(nnz) + 4.0 * rows, 2.0 * double(nnz)}; }
+  Cost cost() const { return {double(sizeof(Entry) + 4) * double(nnz) + 4.0 * rows, 3.0 * double(nnz)}; }
 };
 
 using SingleKernels = KernelList<Kernel<SingleDiaRows<float>>, Kernel<SingleDiaRows<Half>>, Kernel<SingleCsrRows<float>>,

@@ -11,6 +11,9 @@
 // move nothing between ranks, which own whole aggregates; others have a halo each way. All of it is recorded, so a GPU has an
 // iteration in one graph; products hide their halos as CsrOperator's do, where a level has inner rows enough, which coarse ones
 // have not. Memory beside matrices and transfers: eight vectors of a level.
+//
+// In lower precision (MultigridLevels::precision()) all levels but the last one have matrices and vectors of their own, half as
+// large or less (linalg/single_operator.hpp), and M is symmetric, and the same in each application, to that rounding.
 #pragma once
 #include <memory>
 #include <vector>
