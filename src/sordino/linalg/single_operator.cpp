@@ -16,34 +16,6 @@ namespace {
 
 constexpr int room = 14;  // halves are less than twice 2^14, and at least 2^-14 with all their digits
 
-/// Where a rank's rows and its ghosts lie in a vector of words.
-class Places {
- public:
-  Places(const Partition& rows, int rank, const std::vector<i64>& ghosts) : rows_(rows), words_(in_pairs(rows)), rank_(rank) {
-    for (i64 row : ghosts)
-      if (const i64 word = word_of_row(row); ghosts_.empty() || ghosts_.back() != word) ghosts_.push_back(word);
-  }
-  const Partition& words() const { return words_; }
-  const std::vector<i64>& ghosts() const { return ghosts_; }  // words of others, increasing
-  i64 of(i64 row) const {
-    const int owner = rows_.owner(row);
-    if (owner == rank_) return row - rows_.first_row(rank_);
-    const i64 place = std::lower_bound(ghosts_.begin(), ghosts_.end(), word_of_row(row)) - ghosts_.begin();
-    return 2 * (words_.rows(rank_) + place) + (row - rows_.first_row(owner)) % 2;
-  }
-  i64 last() const { return ghosts_.empty() ? rows_.rows(rank_) - 1 : 2 * (words_.rows(rank_) + i64(ghosts_.size())) - 1; }
-
- private:
-  i64 word_of_row(i64 row) const {
-    const int owner = rows_.owner(row);
-    return words_.first_row(owner) + (row - rows_.first_row(owner)) / 2;
-  }
-  const Partition& rows_;
-  Partition words_;
-  int rank_;
-  std::vector<i64> ghosts_;
-};
-
 CsrSlice slice_of(const CsrView& A, const Partition& partition, int rank) {
   const i64 first = partition.first_row(rank), end = partition.first_row(rank + 1);
   return {first, end - first, A.begin(first), A.begin(end) - A.begin(first)};
@@ -57,7 +29,8 @@ Diagonals kept(const Diagonals& diagonals) {
 
 /// How far behind row i the ghost of each diagonal lies. Empty where one diagonal's ghosts are not behind each other, as those
 /// of two ranks with an odd number of rows.
-std::optional<std::vector<i32>> ghost_shifts(const Diagonals& diagonals, i64 n, const CsrSlice& slice, const Places& places) {
+std::optional<std::vector<i32>> ghost_shifts(const Diagonals& diagonals, i64 n, const CsrSlice& slice,
+                                             const PairedPlaces& places) {
   std::vector<i32> shifts;
   for (i64 offset : diagonals.offsets) {
     const std::vector<i64> outside = columns_outside({{offset}}, n, slice.first_row, slice.rows);
@@ -90,6 +63,28 @@ std::vector<double> packed(const double* rows, i64 count, int exponent) {
   return words;
 }
 
+PairedPlaces::PairedPlaces(const Partition& rows, int rank, const std::vector<i64>& ghosts)
+    : rows_(rows), words_(in_pairs(rows)), rank_(rank) {
+  for (i64 row : ghosts)
+    if (const i64 word = word_of_row(row); ghosts_.empty() || ghosts_.back() != word) ghosts_.push_back(word);
+}
+
+i64 PairedPlaces::of(i64 row) const {
+  const int owner = rows_.owner(row);
+  if (owner == rank_) return row - rows_.first_row(rank_);
+  const i64 place = std::lower_bound(ghosts_.begin(), ghosts_.end(), word_of_row(row)) - ghosts_.begin();
+  return 2 * (words_.rows(rank_) + place) + (row - rows_.first_row(owner)) % 2;
+}
+
+i64 PairedPlaces::last() const {
+  return ghosts_.empty() ? rows_.rows(rank_) - 1 : 2 * (words_.rows(rank_) + i64(ghosts_.size())) - 1;
+}
+
+i64 PairedPlaces::word_of_row(i64 row) const {
+  const int owner = rows_.owner(row);
+  return words_.first_row(owner) + (row - rows_.first_row(owner)) / 2;
+}
+
 struct SingleOperator::Stored {
   virtual ~Stored() = default;
   virtual void set_values(const CsrView& A, int exponent) = 0;
@@ -100,7 +95,7 @@ struct SingleOperator::Stored {
 /// By diagonals, where it has shifts, or else by rows.
 template <class Entry>
 struct SingleOperator::StoredAs final : Stored {
-  StoredAs(Rank& rank, const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals, const Places& places,
+  StoredAs(Rank& rank, const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals, const PairedPlaces& places,
            const std::optional<std::vector<i32>>& shifts)
       : rank_(rank), slice_(slice), scale_(rank.scalar("scale of entries", 1)) {
     if (shifts && !diagonals.empty())
@@ -152,7 +147,7 @@ struct SingleOperator::StoredAs final : Stored {
   }
 
  private:
-  void lay_diagonals(const Diagonals& diagonals, const Places& places, const std::vector<i32>& shifts) {
+  void lay_diagonals(const Diagonals& diagonals, const PairedPlaces& places, const std::vector<i32>& shifts) {
     const DiagonalPlaces at(diagonals, slice_.rows);
     require_few_places(at.stored);
     for (std::size_t d = 0; d < shifts.size(); d++) diagonals_.push_back({u32(at.at[d]), i32(diagonals.offsets[d]), shifts[d]});
@@ -161,7 +156,7 @@ struct SingleOperator::StoredAs final : Stored {
     last_ = u32(places.last());
     if (rank_.engine().is_device()) on_device_.diagonals = upload(diagonals_);
   }
-  void lay_rows(const CsrView& A, const Places& places) {
+  void lay_rows(const CsrView& A, const PairedPlaces& places) {
     for (i64 i = 0; i <= slice_.rows; i++) ptr_.push_back(u32(A.begin(slice_.first_row + i) - slice_.first_entry));
     columns_.resize(std::size_t(slice_.entries));
     for (i64 k = 0; k < slice_.entries; k++) columns_[std::size_t(k)] = i32(places.of(A.indices[slice_.first_entry + k]));
@@ -214,7 +209,7 @@ SingleOperator::SingleOperator(Rank& rank, const CsrView& A, const Partition& pa
                                CyclePrecision precision, int exponent) {
   slice_ = slice_of(A, partition, rank.id());
   const Diagonals mine = kept(diagonals);
-  const Places places(partition, rank.id(), CsrOperator::foreign_columns(A, slice_, mine));
+  const PairedPlaces places(partition, rank.id(), CsrOperator::foreign_columns(A, slice_, mine));
   space_ = rank.add_space(distributed_space(places.words(), rank.id()));
   exchange_ = make_halo(rank, places.words(), rank.space(space_), places.ghosts());
   const i64 begin = slice_.first_row, end = begin + slice_.rows;
@@ -261,8 +256,9 @@ void SingleOperator::apply(Rank&, Vec x, Vec y, const StartDots& epilogue) const
 i64 SingleOperator::bytes() const { return stored_->bytes(); }
 
 i64 SingleOperator::ghosts_of(const CsrView& A, const Partition& partition, int rank, const Diagonals& diagonals) {
-  return i64(
-      Places(partition, rank, CsrOperator::foreign_columns(A, slice_of(A, partition, rank), kept(diagonals))).ghosts().size());
+  return i64(PairedPlaces(partition, rank, CsrOperator::foreign_columns(A, slice_of(A, partition, rank), kept(diagonals)))
+                 .ghosts()
+                 .size());
 }
 
 i64 SingleOperator::bytes_of(const CsrSlice& slice, const Diagonals& diagonals, CyclePrecision precision) {

@@ -19,6 +19,25 @@ Partition in_pairs(const Partition& rows);
 /// 2^-exponent times each of a rank's rows, in words.
 std::vector<double> packed(const double* rows, i64 count, int exponent = 0);
 
+/// Where a rank's rows, and those of others that it is sent, lie in a vector of words.
+class PairedPlaces {
+ public:
+  /// `rows` is to outlive it; `ghosts`: rows of others, increasing.
+  PairedPlaces(const Partition& rows, int rank, const std::vector<i64>& ghosts);
+  const Partition& words() const { return words_; }
+  const std::vector<i64>& ghosts() const { return ghosts_; }  // words of others, increasing
+  i64 of(i64 row) const;                                      // of one's own, or of a ghost, counted in rows of storage
+  i64 last() const;                                           // place of storage, likewise
+
+ private:
+  i64 word_of_row(i64 row) const;
+
+  const Partition& rows_;
+  Partition words_;
+  int rank_;
+  std::vector<i64> ghosts_;
+};
+
 class SingleOperator final : public Operator {
  public:
   /// Collective. 2^-exponent A, real, in `precision` single or half, by diagonals where there are such that its rows are in the
