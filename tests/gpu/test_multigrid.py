@@ -73,3 +73,35 @@ def test_levels_on_fewer_gpus_take_the_iterations_of_one(level_rows, cycle, rank
         alone = solved(A, b, grid, engine="host", ranks=1, **options)
         found = solved(A, b, grid, engine="cuda", ranks=ranks, **options)
         assert abs(found.iterations - alone.iterations) <= 1
+
+
+@pytest.mark.parametrize("ranks", range(1, 1 + min(4, DEVICES)))
+@pytest.mark.parametrize("precision", ["single", "half"])
+@pytest.mark.parametrize("solver", ["cg", "fcg", "cbcg", "bicgstab", "gmres"])
+def test_cycles_in_lower_precision_take_the_iterations_of_those_in_double(solver, precision, ranks) -> None:
+    for grid in ((24, 20, 32), (13, 11, 31)):  # the second one's ranks have odd numbers of rows
+        A = sordino.poisson(*grid, contrast=100.0)
+        b = np.random.default_rng(6).standard_normal(A.shape[0])
+        options = {"solver": solver, "ranks": ranks, "engine": "cuda"}
+        lower = solved(A, b, grid, cycle_precision=precision, **options)
+        host = solved(A, b, grid, cycle_precision=precision, **options | {"engine": "host"})
+        double = solved(A, b, grid, **options)
+        at_once = 12 if solver == "cbcg" else 1
+        assert abs(lower.iterations - double.iterations) <= at_once
+        assert abs(lower.iterations - host.iterations) <= at_once
+
+
+@pytest.mark.parametrize("precision", ["single", "half"])
+@pytest.mark.parametrize("storage", ["csr", "dia", "symdia"])
+@pytest.mark.parametrize("stencil", [7, 27])
+def test_lower_precision_of_any_storage_and_size(precision, storage, stencil) -> None:
+    grid = (17, 20, 24)
+    A = sordino.poisson(*grid, stencil=stencil, contrast=1e6)
+    b = np.random.default_rng(7).standard_normal(A.shape[0])
+    options = {"engine": "cuda", "ranks": min(2, DEVICES), "storage": storage, "cycle_precision": precision}
+    plain = solved(A, b, grid, **options)
+    for of_A, of_b in ((1e-30, 1e40), (1e40, 1e-30)):
+        assert abs(solved(of_A * A, of_b * b, grid, **options).iterations - plain.iterations) <= 1
+    with sordino.Solver(A, precond="mg", solver="cg", grid=grid, rtol=1e-8, **options) as solver:
+        solver.update_values(1e-20 * A.data)
+        assert abs(solver.solve(b).iterations - plain.iterations) <= 1

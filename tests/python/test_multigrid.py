@@ -174,3 +174,50 @@ def test_the_command_line_knows_its_grid_and_says_why(cli, tmp_path) -> None:
         assert code == 0, err
         said = f"The preconditioner is {taken}: jacobi is foretold to take "
         assert said in " ".join(out.split()) and said in page.read_text()
+
+
+@pytest.mark.parametrize("precision", ["single", "half"])
+@pytest.mark.parametrize("solver", ["cg", "fcg"])
+def test_cycles_in_lower_precision_take_the_iterations_of_those_in_double(solver, precision) -> None:
+    A = sordino.poisson(*GRID, contrast=1e3)
+    b = np.random.default_rng(8).standard_normal(A.shape[0])
+    for rtol in (1e-8, 1e-12):
+        options = {**OPTIONS, "solver": solver, "precond": "mg", "grid": GRID, "rtol": rtol}
+        found = sordino.solve(A, b, cycle_precision=precision, **options)
+        assert np.linalg.norm(b - A @ found.x) <= rtol * np.linalg.norm(b) * (1 + 1e-3)
+        assert abs(found.iterations - sordino.solve(A, b, **options).iterations) <= 1
+        assert found.report.options["cycle_precision"] == precision
+
+
+def test_lower_precision_holds_less_and_is_refused_where_it_has_no_kernels() -> None:
+    A = sordino.poisson(*GRID)
+    b = np.ones(A.shape[0])
+    options = {**OPTIONS, "precond": "mg", "grid": GRID}
+    held = []
+    for precision in ("double", "single", "half"):
+        with sordino.Solver(A, cycle_precision=precision, **options) as solver:
+            assert solver.solve(b).converged
+            held.append(max(solver.memory()["bytes_per_rank"]))
+    assert held[0] > held[1] > held[2]
+    with pytest.raises(sordino.Unsupported, match="'single' is for precond mg, whose levels are grids"):
+        sordino.Solver(A, cycle_precision="single", **OPTIONS | {"precond": "amg"})
+    with pytest.raises(sordino.Unsupported, match="solver gropp follows M"):
+        sordino.Solver(A, cycle_precision="single", **options | {"solver": "gropp"})
+    with pytest.raises(sordino.BadArgument, match="cycle_precision"):
+        sordino.Solver(A, cycle_precision="quarter", **options)
+    wide = A.copy()
+    wide.data = A.data.copy()
+    wide[0, 0] = 1e30
+    with pytest.raises(
+        sordino.BadArgument, match=r"at most, and those of this matrix go from 6 to 1e.30: use double"
+    ):
+        sordino.Solver(wide, cycle_precision="single", **options)
+
+
+def test_the_command_line_takes_cycles_in_lower_precision(cli) -> None:
+    words = ("poisson", 16, 16, 16, "--precond", "mg", "--solver", "cg", "--engine", "host", "--json")
+    code, out, err = cli(*words, "--cycle-precision", "half", "--rtol", "1e-8")
+    assert code == 0, err
+    assert json.loads(out)["status"] == "converged"
+    code, out, err = cli(*words, "--cycle-precision", "whole")
+    assert code == 2 and "Traceback" not in err

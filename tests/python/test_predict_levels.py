@@ -64,6 +64,18 @@ def test_an_f_cycle_is_predicted_around_methods_that_take_it(cli):
     assert "\nfcg " in out and "\ngmres " in out
 
 
+def test_cycles_in_lower_precision_are_predicted_to_take_less_and_without_gropp(cli):
+    words = ("predict", "poisson", 64, 64, 64, "--precond", "mg", "--ranks", 2, "--iterations", 7, "--json")
+    seconds = []
+    for precision in ("double", "single", "half"):
+        code, out, err = cli(*words, "--cycle-precision", precision)
+        assert code == 0, err
+        found = {row["solver"]: row for row in json.loads(out)["predicted"]}
+        assert ("gropp" in found) == (precision == "double")
+        seconds.append(found["cg"]["iteration_s"])
+    assert seconds[0] > seconds[1] > seconds[2]
+
+
 def test_a_w_cycle_visits_coarse_levels_twice_and_amg_has_levels_too():
     w = by_level(solved(4, solver="cg", precond="mg", cycle="w", level_rows=0).report.trace, 4)
     assert [level.commands for level in w[:-1]] == [7, 17, 34, 4]

@@ -47,6 +47,7 @@ PASSED = (
     "degree",
     "cycle",
     "level_rows",
+    "cycle_precision",
     "s",
     "basis",
     "spectrum",
@@ -218,6 +219,8 @@ def _with_levels(plan: Plan, subject: _subject.Subject) -> Plan:
         if options.setdefault("grid", grid) not in (grid, list(subject.whole.cells)):
             raise BadArgument(f"grid is that of the problem, {grid}: leave it out")
     compared = _AROUND_F if options.get("cycle") == "f" else _LEVELLED
+    if options.get("cycle_precision", "double") != "double":  # gropp adds up what it rounds
+        compared = [name for name in compared if name != "gropp"]
     solvers = compared if plan.solvers == ["auto"] else plan.solvers
     if "cbcg" in solvers:  # a solve ends in a dozen iterations
         options.setdefault("s", _FEW_AT_ONCE)

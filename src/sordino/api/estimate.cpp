@@ -3,6 +3,7 @@
 #include "sordino/api/grid_choice.hpp"
 #include "sordino/api/method_choice.hpp"
 #include "sordino/linalg/poisson.hpp"
+#include "sordino/linalg/single_operator.hpp"
 #include "sordino/runtime/host/engine.hpp"
 
 namespace sordino {
@@ -105,14 +106,29 @@ CsrSlice slice_of(const CsrView& A, const Partition& p, int rank) {
   return {first, end - first, A.indptr[first], A.indptr[end] - A.indptr[first]};
 }
 
+i64 bytes_of_arrays(const CsrSlice& s) { return s.entries * i64(sizeof(double) + sizeof(i32)) + s.rows * i64(sizeof(i64)); }
+
+/// Vectors and matrix of a level in lower precision, in words of two rows. Of the first level the vectors of a smoother in
+/// double, which were counted, are taken off.
+i64 bytes_of_lowered(const MultigridLevels& levels, int l, int rank, const Diagonals& diagonals, bool second_visits,
+                     i64 ghosts) {
+  const CsrView A = levels.matrix(l);
+  const Partition& p = levels.partition(l);
+  const CsrSlice slice = slice_of(A, p, rank);
+  const i64 steps = levels.degree() > 1 ? 1 : 0, again = l > 0 && second_visits ? 1 : 0;  // vectors more
+  const i64 own = steps + 3 + 2 * again, operands = steps + 3 + again;
+  const i64 words = (own + operands) * words_for(slice.rows) + operands * SingleOperator::ghosts_of(A, p, rank, diagonals);
+  const i64 of_smoother = l > 0 ? 0 : (2 * steps + 3) * slice.rows + (steps + 1) * ghosts;
+  return 8 * (words - of_smoother) + SingleOperator::bytes_of(slice, diagonals, levels.precision(l));
+}
+
 /// Vectors and matrices of mg, but those of the first level's smoother.
 i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool device, std::vector<i32>& seen, i32& mark) {
   const MultigridLevels& levels = *choice.levels;
   const bool renumbers = levels.partition(0).ranks() > 1;
   auto of_matrix = [&](const CsrView& A, const Partition& p, const Diagonals& diagonals) {
     const CsrSlice s = slice_of(A, p, rank);
-    const i64 arrays = s.entries * i64(sizeof(double) + sizeof(i32)) + s.rows * i64(sizeof(i64));
-    return CsrOperator::bytes_of(A, s, device, renumbers, diagonals) + (device ? 0 : arrays);
+    return CsrOperator::bytes_of(A, s, device, renumbers, diagonals) + (device ? 0 : bytes_of_arrays(s));
   };
   i64 bytes = 0;
   for (int l = 0; l + 1 < levels.count(); l++) {
@@ -122,6 +138,11 @@ i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool dev
     const i64 own = l == 0 ? 0 : smoother + (second_visits ? 5 : 3), operands = l == 0 ? 2 : smoother + (second_visits ? 4 : 3);
     const Diagonals& diagonals = l == 0 ? choice.storage.diagonals : levels.diagonals(l);
     const i64 ghosts = ghosts_of(A, p, rank, diagonals, seen, ++mark);
+    if (levels.precision(l) != CyclePrecision::full) {
+      bytes += bytes_of_lowered(levels, l, rank, diagonals, second_visits, ghosts) + levels.transfer_bytes(l, rank, device);
+      if (l > 0 && !device) bytes += bytes_of_arrays(slice_of(A, p, rank));
+      continue;
+    }
     bytes += 8 * ((own + operands) * p.rows(rank) + operands * ghosts) + levels.transfer_bytes(l, rank, device);
     if (l > 0) bytes += of_matrix(A, p, diagonals);
   }

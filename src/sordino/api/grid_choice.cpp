@@ -23,13 +23,27 @@ void require_one_rank(const Options& o, const std::string& what) {
                  " depend on it: use one rank, or block-ilu with a tile");
 }
 
-void check_levels(const Options& o) {
+/// M in lower precision is rounded anew in each application: gropp, which adds up what M makes of its steps, never finds out
+/// how far z is off M^-1 r.
+void check_levels(const Options& o, const Choice& c) {
   if (o.grid.empty()) bad_argument("precond mg coarsens a grid: give its cells in x, y and z, as grid '64,64,64'");
   require_one_rank(o, "precond mg");
+  if (precision_of(o.cycle_precision) != CyclePrecision::full && c.method->name == "gropp")
+    throw Error(Errc::unsupported, "solver gropp follows M^-1 r by a recurrence, in which the rounding of cycle_precision '" +
+                                       o.cycle_precision + "' adds up: use solver cg or fcg, or cycle_precision double");
+}
+
+/// What levels that are no grid's have no kernels for.
+void require_double(const Options& o, const std::string& what) {
+  if (precision_of(o.cycle_precision) != CyclePrecision::full)
+    throw Error(Errc::unsupported, "cycle_precision '" + o.cycle_precision +
+                                       "' is for precond mg, whose levels are grids, and " + what +
+                                       " computes in double: use cycle_precision double");
 }
 
 void check_aggregates(const System& s, const Options& o) {
   require_one_rank(o, "precond amg");
+  require_double(o, "precond amg");
   require_positive_diagonal(s.A, "precond amg");
 }
 
@@ -38,6 +52,7 @@ void check_hierarchy(const System& s, const Options& o) {
     bad_argument("a hierarchy of multigrid needs the entries of the matrix, which is " + std::string(s.stands_as()));
   if (s.A.is_complex()) throw Error(Errc::unsupported, "a hierarchy of multigrid is for real matrices: use jacobi or none");
   require_one_rank(o, "a hierarchy");
+  require_double(o, "a hierarchy");
   validate(s.A, *s.hierarchy);
 }
 
@@ -57,7 +72,7 @@ Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, 
 
 void check_grid(const System& s, const Options& o, const Choice& c) {
   if (c.preconditioner == "block-ilu") check_tiles(s, o);
-  if (c.preconditioner == "mg") check_levels(o);
+  if (c.preconditioner == "mg") check_levels(o, c);
   if (c.preconditioner == "amg") check_aggregates(s, o);
   if (s.hierarchy) check_hierarchy(s, o);
 }

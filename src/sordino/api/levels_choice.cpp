@@ -85,7 +85,8 @@ void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alo
   Range range("coarsen the grid");
   const Extents grid = parse_grid(s.A.n, o.grid);
   c.tiling = grid_layers(s.A, grid, ranks, alone);
-  c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks), alone);
+  c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks), alone,
+                                          precision_of(o.cycle_precision));
 }
 
 bool may_take_levels(const System& s, const Options& o, Choice& c, const std::function<bool()>& is_symmetric) {

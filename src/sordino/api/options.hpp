@@ -13,6 +13,7 @@ struct Options {
   int degree = 3;
   std::string cycle = "v";
   std::optional<int> level_rows = std::nullopt;  // none: auto
+  std::string cycle_precision = "double";
   std::string tile = "auto";
   std::string grid = "";
   std::optional<int> s = 12;  // none: auto
@@ -79,6 +80,7 @@ std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
 constexpr int most_inner = 64;
 inline const std::vector<std::string> cycle_choices{"v", "f", "w"};
+inline const std::vector<std::string> cycle_precision_choices{"double", "single", "half"};
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "sqrt-jacobi", "chebyshev",   "block-ilu",
                                                       "ic0",  "ilu0", "mg",     "amg",         "block-jacobi"};
 inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
@@ -127,6 +129,10 @@ void Options::fields(V&& v) {
     "and so on; 0: on fewer ranks only where their layers of cells cannot be paired; auto: 16,384 on GPUs and described "
     "machines whose commands take a microsecond to launch, 512 on others",
     any);
+  v("cycle_precision", cycle_precision, "solve",
+    "of precond mg, in what its cycles keep matrices and vectors: double; single, in half the bytes; half, of matrices alone, "
+    "with vectors as single. What is solved, and how far, is double in any case",
+    cycle_precision_choices);
   v("tile", tile, "solve",
     "cells in x, y and z of a tile of precond block-ilu, such as 8,8,4; auto: on the host a rank's rows are one tile, on GPUs "
     "4,4,4 to 8,8,8, the larger the more cells a rank has",

@@ -249,7 +249,7 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
     p.ilu = ilu.get();
     p.M = std::make_unique<GivenOperator>(std::move(ilu));
   } else if (c.levels) {
-    auto multigrid = std::make_unique<Multigrid>(rank, *p.A, c.levels, cycle_of(o.cycle));
+    auto multigrid = std::make_unique<Multigrid>(rank, *p.A, c.levels, cycle_of(o.cycle), c.storage.diagonals);
     p.multigrid = multigrid.get();
     p.M = std::make_unique<GivenOperator>(std::move(multigrid));
   } else if (is_incomplete(c.preconditioner)) {

@@ -16,6 +16,10 @@ class Operator {
     apply(rank, x1, y1);
   }
   virtual int space() const = 0;  // of x and y
+  /// Whether a word of its vectors holds two rows in single precision (linalg/single_operator.hpp), and not one in double.
+  virtual bool is_single() const { return false; }
+  /// Between recordings: the first thing that it will be applied to is about that large.
+  virtual void expect(Rank&, double /*norm*/) const {}
   /// Of how many neighbouring ranks a group has that gathers results, or shares what is done with them, together.
   virtual int group() const { return 1; }
   /// A vector that the operator can be applied to: it has room for what other ranks send.

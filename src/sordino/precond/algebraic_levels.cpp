@@ -224,8 +224,8 @@ void AlgebraicLevels::update(const CsrView& A) {
   std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
 }
 
-std::unique_ptr<LevelTransfer> AlgebraicLevels::transfer(Rank& rank, int l, int fine_space, int coarse_space) const {
-  return std::make_unique<MapTransfer>(rank, level(l).P, level(l).R, partition(l), fine_space, partition(l + 1), coarse_space);
+std::unique_ptr<LevelTransfer> AlgebraicLevels::transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const {
+  return std::make_unique<MapTransfer>(rank, level(l).P, level(l).R, partition(l), fine.id, partition(l + 1), coarse.id);
 }
 
 i64 AlgebraicLevels::transfer_bytes(int l, int rank, bool device) const {

@@ -44,7 +44,7 @@ class AlgebraicLevels final : public MultigridLevels {
   double interval() const override { return 10; }  // an aggregate has more rows than a pair of cells
   int degree() const override { return 3; }
   const CsrMatrix& last_inverse() const override { return last_inverse_; }
-  std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, int fine_space, int coarse_space) const override;
+  std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const override;
   i64 transfer_bytes(int l, int rank, bool device) const override;
 
  private:

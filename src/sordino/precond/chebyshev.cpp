@@ -78,23 +78,29 @@ void ChebyshevOperator::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogu
 }
 
 void ChebyshevOperator::apply_and_leave(Rank& rank, Vec r, Vec z, Vec left) const {
-  rank.run(chebyshev::First{.c = first_, .r = r, .D = D_, .z = iterates_[0]});
-  record_steps(rank, r, z, {.count = keep_.size(), .left = left});
+  with_numbers(A_.is_single(), [&]<class V>(V) {
+    rank.run(chebyshev::First<V>{.c = first_, .r = r, .D = D_, .z = iterates_[0]});
+    record_steps<V>(rank, r, z, {.count = keep_.size(), .left = left});
+  });
 }
 
 void ChebyshevOperator::improve(Rank& rank, Vec b, Vec x, Vec to) const {
   const Steps steps{.count = keep_.size() - 1, .begin = (keep_.size() + 1) % 2, .has_d = true};
+  const Scal a = none_, c = first_;
   rank.push_last(x);
   A_.apply(rank, x, Az_);
-  if (steps.count == 0) {
-    rank.run(chebyshev::LastStep{.a = none_, .c = first_, .r = b, .Az = Az_, .z = x, .d = Vec{}, .D = D_, .z_new = to});
-    return;
-  }
-  const Vec next = iterates_[steps.begin];
-  rank.run(chebyshev::FirstStep{.a = none_, .c = first_, .r = b, .Az = Az_, .z = x, .D = D_, .d = d_, .z_new = next});
-  record_steps(rank, b, to, steps);
+  with_numbers(A_.is_single(), [&]<class V>(V) {
+    if (steps.count == 0) {
+      rank.run(chebyshev::LastStep<V>{.a = a, .c = c, .r = b, .Az = Az_, .z = x, .d = Vec{}, .D = D_, .z_new = to});
+      return;
+    }
+    const Vec next = iterates_[steps.begin];
+    rank.run(chebyshev::FirstStep<V>{.a = a, .c = c, .r = b, .Az = Az_, .z = x, .D = D_, .d = d_, .z_new = next});
+    record_steps<V>(rank, b, to, steps);
+  });
 }
 
+template <class V>
 void ChebyshevOperator::record_steps(Rank& rank, Vec r, Vec z, const Steps& steps) const {
   for (std::size_t k = 0; k < steps.count; k++) {
     const bool is_last = k + 1 == steps.count;
@@ -105,13 +111,13 @@ void ChebyshevOperator::record_steps(Rank& rank, Vec r, Vec z, const Steps& step
     A_.apply(rank, now, Az_);
     if (is_last && left.id >= 0)
       rank.run(
-          chebyshev::LeavingStep{.a = a, .c = c, .r = r, .Az = Az_, .z = now, .d = d, .D = D_, .left = left, .z_new = next});
+          chebyshev::LeavingStep<V>{.a = a, .c = c, .r = r, .Az = Az_, .z = now, .d = d, .D = D_, .left = left, .z_new = next});
     else if (is_last)
-      rank.run(chebyshev::LastStep{.a = a, .c = c, .r = r, .Az = Az_, .z = now, .d = d, .D = D_, .z_new = next});
+      rank.run(chebyshev::LastStep<V>{.a = a, .c = c, .r = r, .Az = Az_, .z = now, .d = d, .D = D_, .z_new = next});
     else if (d.id < 0)
-      rank.run(chebyshev::FirstStep{.a = a, .c = c, .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
+      rank.run(chebyshev::FirstStep<V>{.a = a, .c = c, .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
     else
-      rank.run(chebyshev::Step{.a = a, .c = c, .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
+      rank.run(chebyshev::Step<V>{.a = a, .c = c, .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
   }
 }
 

@@ -10,75 +10,90 @@
 #pragma once
 #include <vector>
 
+#include "sordino/base/singles.hpp"
 #include "sordino/precond/jacobi.hpp"
+#include "sordino/runtime/columns.hpp"
 #include "sordino/runtime/kernel_list.hpp"
 
 namespace sordino {
 
+/// V: double, or Singles, of vectors in single precision.
 namespace chebyshev {
 
+/// The inverse diagonal: of doubles 1 where it is unset.
+template <class V>
+using ScalingOf = std::conditional_t<numbers_in<V> == 1, Scaling, InOf<V>>;
+
+template <class V = double>
 struct First {  // z = c D^-1 r, c = 1 / theta
   Get c;
-  In r;
-  Scaling D;
-  Out z;
-  static constexpr double flops = 2;
+  InOf<V> r;
+  ScalingOf<V> D;
+  OutOf<V> z;
+  static constexpr double flops = 2 * numbers_in<V>;
   SORDINO_HD void row(i32 i) { z[i] = c * (D[i] * r[i]); }
 };
 
+template <class V = double>
 struct FirstStep {  // d = a z + c D^-1 (r - A z);  z_new = z + d
   Get a, c;
-  In r, Az, z;
-  Scaling D;
-  Out d, z_new;
-  static constexpr double flops = 6;
+  InOf<V> r, Az, z;
+  ScalingOf<V> D;
+  OutOf<V> d, z_new;
+  static constexpr double flops = 6 * numbers_in<V>;
   SORDINO_HD void row(i32 i) {
-    double zi = z[i], di = a * zi + c * (D[i] * (r[i] - Az[i]));
+    V zi = z[i], di = a * zi + c * (D[i] * (r[i] - Az[i]));
     d[i] = di;
     z_new[i] = zi + di;
   }
 };
 
+template <class V = double>
 struct Step {  // d = a d + c D^-1 (r - A z);  z_new = z + d
   Get a, c;
-  In r, Az, z;
-  Scaling D;
-  InOut d;
-  Out z_new;
-  static constexpr double flops = 6;
+  InOf<V> r, Az, z;
+  ScalingOf<V> D;
+  InOutOf<V> d;
+  OutOf<V> z_new;
+  static constexpr double flops = 6 * numbers_in<V>;
   SORDINO_HD void row(i32 i) {
-    double zi = z[i], di = a * d[i] + c * (D[i] * (r[i] - Az[i]));  // loaded before anything is stored (ADR 51)
+    V zi = z[i], di = a * d[i] + c * (D[i] * (r[i] - Az[i]));  // loaded before anything is stored (ADR 51)
     d[i] = di;
     z_new[i] = zi + di;
   }
 };
 
+template <class V = double>
 struct LastStep {  // the same; nobody needs d any more. Unset it is z
   Get a, c;
-  In r, Az, z;
-  Scaling d, D;
-  Out z_new;
-  static constexpr double flops = 6;
+  InOf<V> r, Az, z, d;
+  ScalingOf<V> D;
+  OutOf<V> z_new;
+  static constexpr double flops = 6 * numbers_in<V>;
   SORDINO_HD void row(i32 i) {
-    const double zi = z[i], di = d.p ? d[i] : zi;
+    const V zi = z[i], di = d.p ? d[i] : zi;
     z_new[i] = zi + (a * di + c * (D[i] * (r[i] - Az[i])));
   }
 };
 
+template <class V = double>
 struct LeavingStep {  // the same, and what z left
   Get a, c;
-  In r, Az, z;
-  Scaling d, D;
-  Out left, z_new;
-  static constexpr double flops = 6;
+  InOf<V> r, Az, z, d;
+  ScalingOf<V> D;
+  OutOf<V> left, z_new;
+  static constexpr double flops = 6 * numbers_in<V>;
   SORDINO_HD void row(i32 i) {
-    const double zi = z[i], di = d.p ? d[i] : zi, rest = r[i] - Az[i];
+    const V zi = z[i], di = d.p ? d[i] : zi, rest = r[i] - Az[i];
     left[i] = rest;
     z_new[i] = zi + (a * di + c * (D[i] * rest));
   }
 };
 
-using Kernels = KernelList<Kernel<First>, Kernel<FirstStep>, Kernel<Step>, Kernel<LastStep>, Kernel<LeavingStep>>;
+template <class V>
+using KernelsOf =
+    KernelList<Kernel<First<V>>, Kernel<FirstStep<V>>, Kernel<Step<V>>, Kernel<LastStep<V>>, Kernel<LeavingStep<V>>>;
+using Kernels = decltype(joined(KernelsOf<double>{}, KernelsOf<Singles>{}));
 
 }  // namespace chebyshev
 
@@ -101,6 +116,7 @@ class ChebyshevOperator final : public Operator {
   /// to = x + N^-1 (b - A x), for x that came from A.operand() and N^-1 the polynomial of a degree less: as many products.
   void improve(Rank& rank, Vec b, Vec x, Vec to) const;
   int space() const override { return A_.space(); }
+  bool is_single() const override { return A_.is_single(); }
   Vec operand(Rank& rank, const char* name) const override { return rank.vector(name, A_.space()); }
   Vec result(Rank& rank, const char* name) const override { return A_.operand(rank, name); }
 
@@ -112,6 +128,7 @@ class ChebyshevOperator final : public Operator {
     bool has_d = false;                // stored with the first one, which is not d itself
     Vec left = {};                     // where the last step is to store what the iterate before it left
   };
+  template <class V>
   void record_steps(Rank& rank, Vec r, Vec z, const Steps& steps) const;
 
   const Operator& A_;

@@ -12,6 +12,7 @@
 #include "sordino/precond/grid_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
 #include "sordino/precond/grid_steps.hpp"
+#include "sordino/precond/scale_exponent.hpp"
 
 namespace sordino {
 namespace {
@@ -129,7 +130,8 @@ void require_positive(const CsrView& A) {
 
 }  // namespace
 
-GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone) : given_(A) {
+GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone, CyclePrecision precision)
+    : given_(A), precision_(precision) {
   add(grid, first, {});
   if (!find_facts(levels_.front(), A, true)) {  // which is wrong: the first of the one kind, or of the other
     require_neighbours(A, grid);
@@ -137,12 +139,15 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
   }
   levels_.front().is_periodic = is_periodic(A, grid);
   degree_ = levels_.front().has_phases ? 2 : 1;
+  const int exponent = scale_exponent(A, precision);
   const auto steps = grid_steps(coupling_strengths(A, grid), grid, first, alone);
   for (std::size_t l = 0; l + 1 < steps.size(); l++) {
     const Extents& cells = steps[l + 1].cells;
     levels_.back().step = steps[l].step;
     add(cells, partition_in_cuts(steps[l + 1].cuts, cells), partition_in_cuts(cuts_below(steps[l], cells), cells));
   }
+  first_in_double_ = lowered();
+  exponent_ = count() > 1 ? exponent : 0;
   find_values();
 }
 
@@ -156,9 +161,18 @@ void GridLevels::add(const Extents& cells, Partition partition, Partition adding
 
 void GridLevels::update(const CsrView& A) {
   require_positive(A);
+  const int exponent = scale_exponent(A, precision_);
+  exponent_ = count() > 1 ? exponent : 0;
   given_ = A;
   find_facts(levels_.front(), A, false);
   find_values();
+}
+
+/// How many levels are in lower precision where one is asked for.
+int GridLevels::lowered() const {
+  int l = 0;
+  while (l + 1 < count() && !level(l).moves()) l++;
+  return l;
 }
 
 /// Of all levels below the first one, whose facts are known.
@@ -166,6 +180,8 @@ void GridLevels::find_values() {
   for (int l = 0; l + 1 < count(); l++) {
     GridLevel& next = levels_[std::size_t(l + 1)];
     coarsen(matrix(l), levels_[std::size_t(l)], next);
+    if (exponent_ != 0 && l + 1 == first_in_double_)  // those below it are made of it
+      for (double& value : next.A.values) value = std::ldexp(value, -exponent_);
     find_facts(next, matrix(l + 1), false);
   }
   CsrMatrix inverse = inverse_of(matrix(count() - 1), is_closed(given_));

@@ -36,15 +36,19 @@ struct GridLevel {
   bool is_periodic = false;            // across the ends of ranks' layers
   // [rows of the level before] P^T, by cells whose aggregates take, and P, by cells that take; of the first level empty
   LargeArray<CellWeights> to_this = {}, from_this = {};
+
+  /// Whether rows move between the ranks that add them up and those that own them.
+  bool moves() const { return adding.block_rows != partition.block_rows || adding.rank_blocks != partition.rank_blocks; }
 };
 
 class GridLevels final : public MultigridLevels {
  public:
   /// Of the matrix of a grid of that many cells, whose rows ranks own in whole layers (`first`, of grid_layers()), and what of
   /// it the levels' ranks then own; levels of at most `alone` rows lie on one rank (level_ranks.hpp). Throws bad_argument with
-  /// one sentence if A has entries between cells that are no neighbours. Cost: three passes over the arrays, on several
-  /// threads.
-  GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone = level_rows_of_cpus);
+  /// one sentence if A has entries between cells that are no neighbours, and as scale_exponent(). Cost: three passes over the
+  /// arrays, on several threads.
+  GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone = level_rows_of_cpus,
+             CyclePrecision precision = CyclePrecision::full);
   void update(const CsrView& A) override;
 
   int count() const override { return int(levels_.size()); }
@@ -52,20 +56,26 @@ class GridLevels final : public MultigridLevels {
   CsrView matrix(int l) const override { return l == 0 ? given_ : level(l).A.view(); }
   const Partition& partition(int l) const override { return level(l).partition; }
   const Diagonals& diagonals(int l) const override { return level(l).diagonals; }
+  /// The given one down to the last level, or to the first one whose rows other ranks own than those that add them up.
+  CyclePrecision precision(int l) const override { return l < first_in_double_ ? precision_ : CyclePrecision::full; }
+  int exponent() const override { return exponent_; }
   double bound(int l) const override { return level(l).bound; }
   double interval() const override { return 4; }   // other levels have twice as wide cells
   int degree() const override { return degree_; }  // where phases meet, corrections want more smoothing
   const CsrMatrix& last_inverse() const override { return last_inverse_; }
-  std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, int fine_space, int coarse_space) const override;
+  std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const override;
   i64 transfer_bytes(int l, int rank, bool device) const override;
 
  private:
   void add(const Extents& cells, Partition partition, Partition adding);
   void find_values();
+  int lowered() const;
 
   CsrView given_;
   std::vector<GridLevel> levels_;
   int degree_ = 1;  // of the first values
+  CyclePrecision precision_;
+  int exponent_ = 0, first_in_double_ = 0;
   CsrMatrix last_inverse_;
 };
 

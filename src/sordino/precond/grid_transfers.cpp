@@ -4,6 +4,7 @@
 
 #include "sordino/linalg/csr_operator.hpp"
 #include "sordino/linalg/halo.hpp"
+#include "sordino/linalg/single_operator.hpp"
 #include "sordino/precond/grid_levels.hpp"
 #include "sordino/precond/grid_steps.hpp"
 
@@ -44,27 +45,7 @@ struct HeldLayers {
     layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
     return layers;
   }
-  /// Where a layer lies in the rank's vectors, in layers; `own` if it is none of others.
-  i64 place(i64 layer, i64 own) const {
-    const std::vector<i64> others = ghosts();
-    return layer < 0 ? own : end - first + (std::lower_bound(others.begin(), others.end(), layer) - others.begin());
-  }
 };
-
-LayerShape shape_of(const Layers& level, int rank) {
-  LayerShape shape{};
-  const HeldLayers held(level, rank);
-  const std::size_t last = std::size_t(last_direction(level.cells));
-  i64 stride = 1;
-  for (std::size_t d = 0; d < 3; d++) {
-    const i64 cells = d == last ? held.end - held.first : level.cells[d];
-    shape.cells[d] = i32(cells), shape.stride[d] = i32(stride);
-    shape.before[d] = i32((d == last ? held.place(held.before, cells - 1) : cells - 1) * stride);
-    shape.behind[d] = i32((d == last ? held.place(held.last, 0) : 0) * stride);
-    stride *= std::max<i64>(cells, 1);  // of a rank without layers: nobody divides by 0
-  }
-  return shape;
-}
 
 std::vector<i64> ghost_rows(const Layers& level, int rank) {
   const i64 layer = rows_of_layer(level.cells);
@@ -74,44 +55,90 @@ std::vector<i64> ghost_rows(const Layers& level, int rank) {
   return rows;
 }
 
-/// Vectors of a level in turn, with the ghosts of whole layers.
+/// Who owns a level's words, which of others a rank has ghosts of, and where those of rows lie among the numbers of vectors.
+template <class V>
+struct LayerWords {
+  const Partition& partition;
+  int rank;
+  std::vector<i64> ghosts;
+
+  LayerWords(const Layers& level, int of_rank)
+      : partition(level.partition), rank(of_rank), ghosts(ghost_rows(level, of_rank)) {}
+  i64 of(i64 row) const {
+    return partition.rows(rank) + (std::lower_bound(ghosts.begin(), ghosts.end(), row) - ghosts.begin());
+  }
+  i64 held() const { return partition.rows(rank) + i64(ghosts.size()); }
+  Exchange halo(Rank& on, int space) const { return make_halo(on, partition, on.space(space), ghosts); }
+};
+
+template <>
+struct LayerWords<Singles> {
+  int rank;
+  PairedPlaces places;
+
+  LayerWords(const Layers& level, int of_rank) : rank(of_rank), places(level.partition, of_rank, ghost_rows(level, of_rank)) {}
+  i64 of(i64 row) const { return places.of(row); }
+  i64 held() const { return places.words().rows(rank) + i64(places.ghosts().size()); }
+  Exchange halo(Rank& on, int space) const { return make_halo(on, places.words(), on.space(space), places.ghosts()); }
+};
+
+/// Of vectors of V.
+template <class V>
+LayerShape shape_of(const Layers& level, int rank) {
+  LayerShape shape{};
+  const HeldLayers held(level, rank);
+  const LayerWords<V> words(level, rank);
+  const auto row_of = [&](i64 other, i64 own) { return other < 0 ? own : words.of(other * rows_of_layer(level.cells)); };
+  const std::size_t last = std::size_t(last_direction(level.cells));
+  i64 stride = 1;
+  for (std::size_t d = 0; d < 3; d++) {
+    const i64 cells = d == last ? held.end - held.first : level.cells[d];
+    shape.cells[d] = i32(cells), shape.stride[d] = i32(stride);
+    shape.before[d] = i32(row_of(d == last ? held.before : -1, (cells - 1) * stride));
+    shape.behind[d] = i32(row_of(d == last ? held.last : -1, 0));
+    stride *= std::max<i64>(cells, 1);  // of a rank without layers: nobody divides by 0
+  }
+  return shape;
+}
+
+/// Vectors of a level in turn, of V, with the ghosts of whole layers.
+template <class V>
 class InTurns {
  public:
   InTurns(Rank& rank, const char* name, const Layers& level, int space)
-      : exchange_(make_halo(rank, level.partition, rank.space(space), ghost_rows(level, rank.id()))) {
+      : exchange_(LayerWords<V>(level, rank.id()).halo(rank, space)) {
     for (int k = 0; k < count(rank.size()); k++) vectors_[k] = rank.vector(name, space, &exchange_);
   }
   Vec of_visit(unsigned number) const { return vectors_[vectors_[1].id < 0 ? 0 : number % 2]; }
   static int count(int ranks) { return ranks > 1 ? 2 : 1; }
   /// Of one rank, in all.
-  static i64 words(const Layers& level, int rank) {
-    return count(level.partition.ranks()) * (level.partition.rows(rank) + i64(ghost_rows(level, rank).size()));
-  }
+  static i64 words(const Layers& level, int rank) { return count(level.partition.ranks()) * LayerWords<V>(level, rank).held(); }
 
  private:
   Exchange exchange_;
   Vec vectors_[2];
 };
 
-bool moves(const GridLevel& coarse) {
-  return coarse.adding.block_rows != coarse.partition.block_rows || coarse.adding.rank_blocks != coarse.partition.rank_blocks;
-}
+/// A space on which a vector has a word for each of the rank's rows of a level.
+int space_of_rows(Rank& rank, const Partition& rows) { return rank.add_space(distributed_space(rows, rank.id())); }
 
-/// Between levels whose aggregates' rows lie on the same rank.
+/// Between levels whose aggregates' rows lie on the same rank, with vectors of such numbers.
+template <class Fine, class Coarse>
 class GridTransfer : public LevelTransfer {
  public:
   GridTransfer(Rank& rank, const GridLevel& fine, const GridLevel& coarse, int fine_space, int coarse_space)
       : fine_(fine),
         coarse_(coarse),
-        shape_{shape_of(Layers::owned(fine), rank.id()), shape_of(Layers::added(coarse), rank.id()), {}},
+        shape_{shape_of<Fine>(Layers::owned(fine), rank.id()), shape_of<Coarse>(Layers::added(coarse), rank.id()), {}},
         fine_space_(fine_space),
         coarse_space_(coarse_space),
-        to_coarse_(rank.vector("weights of a restriction", fine_space)),
-        from_coarse_(rank.vector("weights of an interpolation", fine_space)),
+        rows_space_(numbers_in<Fine> == 1 ? fine_space : space_of_rows(rank, fine.partition)),
+        to_coarse_(rank.vector("weights of a restriction", rows_space_)),
+        from_coarse_(rank.vector("weights of an interpolation", rows_space_)),
         residuals_(rank, "r to be restricted", Layers::owned(fine), fine_space),
         corrections_(rank, "correction to be interpolated", Layers::added(coarse), coarse_space),
-        split_fine_(split(rank, Layers::owned(fine), fine_space, fine.step)),
-        split_coarse_(split(rank, Layers::added(coarse), coarse_space, {1, 1, 1})) {
+        split_fine_(split<Fine>(rank, Layers::owned(fine), fine_space, fine.step)),
+        split_coarse_(split<Coarse>(rank, Layers::added(coarse), coarse_space, {1, 1, 1})) {
     for (std::size_t d = 0; d < 3; d++) shape_.pairs[d] = fine.step[d] == 2;
     GridTransfer::update_values(rank);
   }
@@ -123,16 +150,16 @@ class GridTransfer : public LevelTransfer {
   Vec residual() const override { return residuals_.of_visit(visits_); }
   Vec correction() const override { return corrections_.of_visit(visits_); }
   void restrict_residual(Rank& rank, Vec residual, Vec to) const override {
-    rank.run_split_over(coarse_space_, RestrictResidual{shape_, residual, to_coarse_, to}, split_coarse_);
+    rank.run_split_over(coarse_space_, RestrictResidual<Fine, Coarse>{shape_, residual, to_coarse_, to}, split_coarse_);
   }
   void add_correction(Rank& rank, Vec e, Vec x, Vec to) const override {
-    rank.run_split_over(fine_space_, AddCorrection{shape_, e, from_coarse_, x, to}, split_fine_);
+    rank.run_split_over(fine_space_, AddCorrection<Fine, Coarse>{shape_, e, from_coarse_, x, to}, split_fine_);
     visits_++;
   }
 
   static i64 words(const GridLevel& fine, const GridLevel& coarse, int rank) {
     const i64 weights = 2 * fine.partition.rows(rank);
-    return weights + InTurns::words(Layers::owned(fine), rank) + InTurns::words(Layers::added(coarse), rank);
+    return weights + InTurns<Fine>::words(Layers::owned(fine), rank) + InTurns<Coarse>::words(Layers::added(coarse), rank);
   }
 
  protected:
@@ -140,54 +167,65 @@ class GridTransfer : public LevelTransfer {
   unsigned visit() const { return visits_; }
 
  private:
-  /// Rows that need no others' layers, and those of the first and the last `step` layers, which may.
+  /// Words whose rows need no others' layers, and those of the first and the last `step` layers, which may.
+  template <class V>
   static Split split(Rank& rank, const Layers& level, int space, const Extents& step) {
     const HeldLayers held(level, rank.id());
     const i64 layer = rows_of_layer(level.cells), deep = step[std::size_t(last_direction(level.cells))];
-    return CsrOperator::interior_and_boundary(rank.space(space), level.partition.first_row(rank.id()), 1, [&](i64 row) {
+    const i64 rows = (held.end - held.first) * layer;
+    const auto may_need = [&](i64 row) {  // of the rank's
       const i64 at = row / layer;
-      return (held.before >= 0 && at < held.first + deep) || (held.last >= 0 && at >= held.end - deep);
+      return (held.before >= 0 && at < deep) || (held.last >= 0 && at >= held.end - held.first - deep);
+    };
+    return CsrOperator::interior_and_boundary(rank.space(space), 0, 1, [&](i64 word) {
+      const i64 first = numbers_in<V> * word, last = std::min(first + numbers_in<V>, rows) - 1;
+      return may_need(first) || may_need(last);
     });
   }
 
   const GridLevel &fine_, &coarse_;
   TransferShape shape_;
-  int fine_space_, coarse_space_;
+  int fine_space_, coarse_space_, rows_space_;
   Vec to_coarse_, from_coarse_;
-  InTurns residuals_, corrections_;
+  InTurns<Fine> residuals_;
+  InTurns<Coarse> corrections_;
   Split split_fine_, split_coarse_;
   mutable unsigned visits_ = 0;
 };
 
 /// Where other ranks own the coarse level than those whose aggregates its rows are: what is restricted goes there, and the
 /// correction comes back before neighbours send each other their layers of it. What travels lies in two vectors by turns, for
-/// who has sent the one knows that the other one has been read.
-class MovingTransfer final : public GridTransfer {
+/// who has sent the one knows that the other one has been read. The coarse level is in double.
+template <class Fine>
+class MovingTransfer final : public GridTransfer<Fine, double> {
+  using Base = GridTransfer<Fine, double>;
+
  public:
   MovingTransfer(Rank& rank, const GridLevel& fine, const GridLevel& coarse, int fine_space, int coarse_space)
-      : GridTransfer(rank, fine, coarse, fine_space, rank.add_space(distributed_space(coarse.adding, rank.id()))),
+      : Base(rank, fine, coarse, fine_space, space_of_rows(rank, coarse.adding)),
         owners_space_(coarse_space),
         down_(coarse.adding, coarse.partition, rank.id()),
         up_(coarse.partition, coarse.adding, rank.id()) {
-    for (Vec& r : r_) r = down_.operand(rank, "restricted residual", GridTransfer::coarse_space());
+    for (Vec& r : r_) r = down_.operand(rank, "restricted residual", Base::coarse_space());
     for (Vec& e : e_) e = up_.operand(rank, "correction of others", owners_space_);
   }
-  Vec correction() const override { return e_[visit() % 2]; }
+  Vec correction() const override { return e_[this->visit() % 2]; }
   void restrict_residual(Rank& rank, Vec residual, Vec to) const override {
-    const Vec r = r_[visit() % 2];
-    GridTransfer::restrict_residual(rank, residual, r);
+    const Vec r = r_[this->visit() % 2];
+    Base::restrict_residual(rank, residual, r);
     rank.push_last(r);
     down_.apply(rank, owners_space_, r, to);
   }
   void add_correction(Rank& rank, Vec e, Vec x, Vec to) const override {
-    const Vec here = GridTransfer::correction();
-    up_.apply(rank, GridTransfer::coarse_space(), e, here);
+    const Vec here = Base::correction();
+    up_.apply(rank, Base::coarse_space(), e, here);
     rank.push_last(here);
-    GridTransfer::add_correction(rank, here, x, to);
+    Base::add_correction(rank, here, x, to);
   }
 
-  static i64 words(const GridLevel& coarse, int rank) {
-    return 2 * (coarse.adding.rows(rank) + RowMove::ghosts_of(coarse.adding, coarse.partition, rank) +
+  static i64 words(const GridLevel& fine, const GridLevel& coarse, int rank) {
+    return Base::words(fine, coarse, rank) +
+           2 * (coarse.adding.rows(rank) + RowMove::ghosts_of(coarse.adding, coarse.partition, rank) +
                 coarse.partition.rows(rank) + RowMove::ghosts_of(coarse.partition, coarse.adding, rank));
   }
 
@@ -197,18 +235,30 @@ class MovingTransfer final : public GridTransfer {
   Vec r_[2], e_[2];
 };
 
+/// Which kind of a transfer there is between two levels: made(kind), for a pointer to that class.
+template <class F>
+decltype(auto) with_transfer(bool fine_single, bool coarse_single, bool moves, F&& made) {
+  return with_numbers(fine_single, [&]<class Fine>(Fine) {
+    if (moves) return made((MovingTransfer<Fine>*)nullptr);
+    if constexpr (numbers_in<Fine> == 2)
+      if (coarse_single) return made((GridTransfer<Fine, Singles>*)nullptr);
+    return made((GridTransfer<Fine, double>*)nullptr);
+  });
+}
+
 }  // namespace
 
-std::unique_ptr<LevelTransfer> GridLevels::transfer(Rank& rank, int l, int fine_space, int coarse_space) const {
-  const GridLevel &fine = level(l), &coarse = level(l + 1);
-  if (moves(coarse)) return std::make_unique<MovingTransfer>(rank, fine, coarse, fine_space, coarse_space);
-  return std::make_unique<GridTransfer>(rank, fine, coarse, fine_space, coarse_space);
+std::unique_ptr<LevelTransfer> GridLevels::transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const {
+  const GridLevel &from = level(l), &to = level(l + 1);
+  return with_transfer(fine.single, coarse.single, to.moves(), [&]<class T>(T*) -> std::unique_ptr<LevelTransfer> {
+    return std::make_unique<T>(rank, from, to, fine.id, coarse.id);
+  });
 }
 
 i64 GridLevels::transfer_bytes(int l, int rank, bool) const {
-  const GridLevel& coarse = level(l + 1);
-  return i64(sizeof(double)) *
-         (GridTransfer::words(level(l), coarse, rank) + (moves(coarse) ? MovingTransfer::words(coarse, rank) : 0));
+  const auto is_single = [&](int of) { return precision(of) != CyclePrecision::full; };
+  return with_transfer(is_single(l), is_single(l + 1), level(l + 1).moves(),
+                       [&]<class T>(T*) { return i64(sizeof(double)) * T::words(level(l), level(l + 1), rank); });
 }
 
 }  // namespace sordino

@@ -2,9 +2,10 @@
 // pairs, the one on the side on which the cell lies in its own: at a rank's ends, of the layer behind. Where others than those
 // whose aggregates they are own the coarser level's rows, these go there and come back (linalg/row_move.hpp).
 #pragma once
+#include "sordino/base/singles.hpp"
 #include "sordino/linalg/row_move.hpp"
 #include "sordino/runtime/applied.hpp"
-#include "sordino/runtime/handles.hpp"
+#include "sordino/runtime/columns.hpp"
 #include "sordino/runtime/kernel_list.hpp"
 
 namespace sordino {
@@ -37,13 +38,19 @@ struct TransferShape {
   i32 pairs[3];
 };
 
-/// Over rows of the coarse level: b_c = P^T r, of at most eight cells an aggregate, and their neighbours.
+/// The numbers in the words of a vector, by rows, wherever they lie.
+template <class V, Access how = Access::read>
+using ForeignRows = Foreign<const NumberIn<V>, how>;
+
+/// Over words of the coarse level: b_c = P^T r, of at most eight cells an aggregate, and their neighbours. Vectors of either
+/// level: of V, which is double, or Singles.
+template <class Fine = double, class Coarse = double>
 struct RestrictResidual {
   static constexpr const char* name = "Restrict";
   TransferShape shape;
-  Foreign<const double, Access::ghost> r;
-  Foreign<const CellWeights, Access::read> weights;
-  Out to;
+  ForeignRows<Fine, Access::ghost> r;
+  Foreign<const CellWeights, Access::read> weights;  // a word a row
+  OutOf<Coarse> to;
 
   template <class V>
   SORDINO_HD void fields(V&& visit) {
@@ -51,42 +58,52 @@ struct RestrictResidual {
     visit(weights);
     visit(to);
   }
+  SORDINO_HD void row(i32 word) {
+    const LayerShape& coarse = shape.coarse;
+    const i32 rows = coarse.cells[0] * coarse.cells[1] * coarse.cells[2];
+    to[word] = word_of<Coarse>(word, rows, [&](i32 i) { return of_aggregate(i); });
+  }
+  Cost cost() const {
+    const double rows = double(shape.fine.cells[0]) * shape.fine.cells[1] * shape.fine.cells[2];
+    return {(sizeof(CellWeights) + sizeof(Number)) * rows, 8 * rows};
+  }
+
+ private:
+  using Number = NumberIn<Fine>;
+
   /// What an aggregate takes from a cell and behind it, in 2^15.
-  SORDINO_HD double of_cell(const i32 (&at)[3]) const {
+  SORDINO_HD Number of_cell(const i32 (&at)[3]) const {
     const LayerShape& fine = shape.fine;
     const i32 i = at[0] + fine.stride[1] * at[1] + fine.stride[2] * at[2];
     const CellWeights w = weights[i];
-    double sum = double(w.own) * r[i];
+    Number sum = Number(w.own) * r[i];
     for (int d = 0; d < 3; d++)
-      if (shape.pairs[d]) sum += double(w.across[d]) * r[fine.neighbour(i, at[d], d, at[d] & 1)];
+      if (shape.pairs[d]) sum += Number(w.across[d]) * r[fine.neighbour(i, at[d], d, at[d] & 1)];
     return sum;
   }
-  SORDINO_HD void row(i32 i) {
+  SORDINO_HD Number of_aggregate(i32 i) const {
     const LayerShape &fine = shape.fine, &coarse = shape.coarse;
     const i32 z = i / coarse.stride[2], y = (i - z * coarse.stride[2]) / coarse.stride[1],
               x = i - z * coarse.stride[2] - y * coarse.stride[1];
     const i32 begin[3] = {x << shape.pairs[0], y << shape.pairs[1], z << shape.pairs[2]};
     i32 at[3];
-    double sum = 0;
+    Number sum = 0;
     for (at[2] = begin[2]; at[2] <= begin[2] + shape.pairs[2] && at[2] < fine.cells[2]; at[2]++)
       for (at[1] = begin[1]; at[1] <= begin[1] + shape.pairs[1] && at[1] < fine.cells[1]; at[1]++)
         for (at[0] = begin[0]; at[0] <= begin[0] + shape.pairs[0] && at[0] < fine.cells[0]; at[0]++) sum += of_cell(at);
-    to[i] = sum * (1.0 / CellWeights::one);
-  }
-  Cost cost() const {
-    const double rows = double(shape.fine.cells[0]) * shape.fine.cells[1] * shape.fine.cells[2];
-    return {16 * rows, 8 * rows};
+    return sum * Number(1.0 / CellWeights::one);
   }
 };
 
-/// Over rows of the fine level: to = x + P e. A vector of its own, for a neighbour may still read the ghosts of x.
+/// Over words of the fine level: to = x + P e. A vector of its own, for a neighbour may still read the ghosts of x.
+template <class Fine = double, class Coarse = double>
 struct AddCorrection {
   static constexpr const char* name = "Prolong";
   TransferShape shape;
-  Foreign<const double, Access::ghost> e;
-  Field<const CellWeights, Access::read> weights;
-  In x;
-  Out to;
+  ForeignRows<Coarse, Access::ghost> e;
+  Foreign<const CellWeights, Access::read> weights;  // a word a row
+  InOf<Fine> x;
+  OutOf<Fine> to;
 
   template <class V>
   SORDINO_HD void fields(V&& visit) {
@@ -95,41 +112,81 @@ struct AddCorrection {
     visit(x);
     visit(to);
   }
-  SORDINO_HD void row(i32 i) {
+  SORDINO_HD void row(i32 word) {
+    const LayerShape& fine = shape.fine;
+    const i32 rows = fine.cells[0] * fine.cells[1] * fine.cells[2];
+    to[word] = x[word] + word_of<Fine>(word, rows, [&](i32 i) { return correction(i); });
+  }
+  Cost cost() const {
+    const LayerShape &fine = shape.fine, &coarse = shape.coarse;
+    const double rows = double(fine.cells[0]) * fine.cells[1] * fine.cells[2];
+    return {double(sizeof(NumberIn<Coarse>)) * coarse.cells[0] * coarse.cells[1] * coarse.cells[2] + sizeof(CellWeights) * rows,
+            9 * rows};
+  }
+
+ private:
+  using Number = NumberIn<Fine>;
+
+  SORDINO_HD Number correction(i32 i) const {
     const LayerShape &fine = shape.fine, &coarse = shape.coarse;
     const i32 z = i / fine.stride[2], y = (i - z * fine.stride[2]) / fine.stride[1],
               at[3] = {i - z * fine.stride[2] - y * fine.stride[1], y, z};
     i32 place[3], row = 0;
     for (int d = 0; d < 3; d++) row += coarse.stride[d] * (place[d] = at[d] >> shape.pairs[d]);
     const CellWeights w = weights[i];
-    double sum = double(w.own) * e[row];
+    Number sum = Number(w.own) * Number(e[row]);
     for (int d = 0; d < 3; d++)
-      if (shape.pairs[d]) sum += double(w.across[d]) * e[coarse.neighbour(row, place[d], d, at[d] & 1)];
-    to[i] = x[i] + sum * (1.0 / CellWeights::one);
-  }
-  Cost cost() const {
-    const LayerShape &fine = shape.fine, &coarse = shape.coarse;
-    return {8.0 * coarse.cells[0] * coarse.cells[1] * coarse.cells[2], 9.0 * fine.cells[0] * fine.cells[1] * fine.cells[2]};
+      if (shape.pairs[d]) sum += Number(w.across[d]) * Number(e[coarse.neighbour(row, place[d], d, at[d] & 1)]);
+    return sum * Number(1.0 / CellWeights::one);
   }
 };
 
 namespace multigrid {
 
+template <class V = double>
 struct Residual {  // r = b - A x
-  In b, Ax;
-  Out r;
-  static constexpr double flops = 1;
+  InOf<V> b, Ax;
+  OutOf<V> r;
+  static constexpr double flops = numbers_in<V>;
   SORDINO_HD void row(i32 i) { r[i] = b[i] - Ax[i]; }
 };
 
+template <class V = double>
 struct Add {  // to = x + y
-  In x, y;
-  Out to;
-  static constexpr double flops = 1;
+  InOf<V> x, y;
+  OutOf<V> to;
+  static constexpr double flops = numbers_in<V>;
   SORDINO_HD void row(i32 i) { to[i] = x[i] + y[i]; }
 };
 
-using Kernels = KernelList<Kernel<RestrictResidual>, Kernel<AddCorrection>, Kernel<MoveRows>, Kernel<Residual>, Kernel<Add>>;
+struct Narrow {  // to = c r, in single precision
+  Get c;
+  i32 rows;
+  ForeignRows<double> r;
+  OutOf<Singles> to;
+  static constexpr double flops = 2;
+  SORDINO_HD void row(i32 word) {
+    to[word] = word_of<Singles>(word, rows, [&](i32 i) { return c * r[i]; });
+  }
+  Cost cost() const { return {8.0 * rows, 0}; }
+};
+
+struct Widen {  // z = c x, in double precision
+  Get c;
+  i32 rows;
+  ForeignRows<Singles> x;
+  Out z;
+  static constexpr double flops = 1;
+  SORDINO_HD void row(i32 i) { z[i] = c * double(x[i]); }
+  Cost cost() const { return {4.0 * rows, 0}; }
+};
+
+template <class Fine, class Coarse>
+using TransferKernels = KernelList<Kernel<RestrictResidual<Fine, Coarse>>, Kernel<AddCorrection<Fine, Coarse>>>;
+using Kernels =
+    decltype(joined(TransferKernels<double, double>{}, TransferKernels<Singles, Singles>{}, TransferKernels<Singles, double>{},
+                    KernelList<Kernel<MoveRows>, Kernel<Residual<double>>, Kernel<Residual<Singles>>, Kernel<Add<double>>,
+                               Kernel<Add<Singles>>, Kernel<Narrow>, Kernel<Widen>>{}));
 
 }  // namespace multigrid
 }  // namespace sordino

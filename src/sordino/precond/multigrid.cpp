@@ -1,27 +1,54 @@
 #include "sordino/precond/multigrid.hpp"
 
+#include <cmath>
+
 #include "sordino/linalg/epilogue.hpp"
+#include "sordino/linalg/single_operator.hpp"
 #include "sordino/precond/grid_transfers.hpp"
 
 namespace sordino {
-struct Multigrid::Level {
-  std::unique_ptr<CsrOperator> own;  // but for the first one
+
+/// A level's matrix and diagonal, which both are in lower precision, or in double, but for what the first level's caller has.
+struct LevelMatrix {
+  std::unique_ptr<SingleOperator> lowered;
+  std::unique_ptr<CsrOperator> own;
+  std::unique_ptr<Jacobi> jacobi;
   const Operator& A;
-  Jacobi jacobi;
+
+  LevelMatrix(Rank& rank, const Operator& first, const MultigridLevels& g, int l, const Diagonals& diagonals)
+      : lowered(
+            g.precision(l) == CyclePrecision::full
+                ? nullptr
+                : std::make_unique<SingleOperator>(rank, g.matrix(l), g.partition(l), diagonals, g.precision(l), g.exponent())),
+        own(lowered || l == 0 ? nullptr : std::make_unique<CsrOperator>(rank, g.matrix(l), g.partition(l), diagonals)),
+        jacobi(lowered ? nullptr : std::make_unique<Jacobi>(rank, g.matrix(l), own ? own->space() : first.space())),
+        A(lowered ? static_cast<const Operator&>(*lowered)
+          : own   ? static_cast<const Operator&>(*own)
+                  : first) {}
+  Vec inverse_diagonal() const { return lowered ? lowered->inverse_diagonal() : jacobi->diagonal(); }
+  LevelSpace space() const { return {A.space(), A.is_single()}; }
+  void update_values(Rank& rank, const CsrView& values, int exponent) {
+    if (lowered) return lowered->update_values(rank, values, exponent);
+    if (own) own->update_values(rank, values.values);
+    jacobi->update_values(rank, values);
+  }
+};
+
+struct Multigrid::Level {
+  LevelMatrix matrix;
+  const Operator& A;
   ChebyshevOperator smooth;
   std::unique_ptr<LevelTransfer> transfer;    // to the next level, and from there
   Vec b, x, corrected, Ax, again_b, again_x;  // b and x of this level's own, and of a second visit
 
-  Level(Rank& rank, std::unique_ptr<CsrOperator> coarse, const Operator& of, const MultigridLevels& levels, int l, Cycle cycle)
-      : own(std::move(coarse)),
-        A(of),
-        jacobi(rank, levels.matrix(l), A.space()),
-        smooth(rank, A, jacobi.diagonal(), levels.degree(), levels.bound(l), levels.interval()),
+  Level(Rank& rank, const Operator& first, const MultigridLevels& levels, int l, Cycle cycle, const Diagonals& diagonals)
+      : matrix(rank, first, levels, l, diagonals),
+        A(matrix.A),
+        smooth(rank, A, matrix.inverse_diagonal(), levels.degree(), levels.bound(l), levels.interval()),
         x(A.operand(rank, "x of a level")),
         corrected(A.operand(rank, "corrected x")) {
-    if (l == 0) return;
-    b = rank.vector("b of a level", A.space());
-    if (cycle == Cycle::v) return;
+    if (l > 0 || matrix.lowered) b = rank.vector("b of a level", A.space());
+    if (l == 0 || cycle == Cycle::v) return;
     Ax = A.result(rank, "A x of a level");
     again_b = rank.vector("b of a second visit", A.space());
     again_x = A.operand(rank, "x of a second visit");
@@ -35,37 +62,57 @@ Cycle cycle_of(const std::string& word) {
   bad_argument("there is no cycle '" + word + "'; there are v, f, w");
 }
 
+CyclePrecision precision_of(const std::string& word) {
+  if (word == "double") return CyclePrecision::full;
+  if (word == "single") return CyclePrecision::single;
+  if (word == "half") return CyclePrecision::half;
+  bad_argument("cycles are not computed in precision '" + word + "'; there are double, single, half");
+}
+
 Multigrid::~Multigrid() = default;
 
-Multigrid::Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const MultigridLevels> levels, Cycle cycle)
+Multigrid::Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const MultigridLevels> levels, Cycle cycle,
+                     const Diagonals& first)
     : A_(A), levels_(std::move(levels)), cycle_(cycle) {
   const MultigridLevels& g = *levels_;
   const int last = g.count() - 1;
-  for (int l = 0; l < last; l++) {
-    auto own = l == 0 ? nullptr : std::make_unique<CsrOperator>(rank, g.matrix(l), g.partition(l), g.diagonals(l));
-    const Operator& of = own ? static_cast<const Operator&>(*own) : A;
-    mine_.push_back(std::make_unique<Level>(rank, std::move(own), of, g, l, cycle));
-  }
+  for (int l = 0; l < last; l++)
+    mine_.push_back(std::make_unique<Level>(rank, A, g, l, cycle, l == 0 ? first : g.diagonals(l)));
   const CsrView inverse = g.last_inverse().view();
   last_ = last == 0 ? std::make_unique<CsrOperator>(rank, inverse, g.partition(last), A.space())
                     : std::make_unique<CsrOperator>(rank, inverse, g.partition(last));
   for (int l = 0; l < last; l++)
-    mine_[std::size_t(l)]->transfer = g.transfer(rank, l, mine_[std::size_t(l)]->A.space(), space(std::size_t(l + 1)));
+    mine_[std::size_t(l)]->transfer = g.transfer(rank, l, space(std::size_t(l)), space(std::size_t(l + 1)));
   last_b_[0] = last_->operand(rank, "b of the last level");
   last_b_[1] = last_->operand(rank, "b of the last level, odd visits");
+  if (g.precision(0) != CyclePrecision::full) narrow_ = rank.scalar("to single"), widen_ = rank.scalar("to double");
+  set_scales(rank, g.exponent());
 }
 
-int Multigrid::space(std::size_t l) const { return l == mine_.size() ? last_->space() : mine_[l]->A.space(); }
+LevelSpace Multigrid::space(std::size_t l) const {
+  return l == mine_.size() ? LevelSpace{last_->space()} : mine_[l]->matrix.space();
+}
+
+void Multigrid::expect(Rank& rank, double norm) const {
+  if (norm > 0 && std::isfinite(norm)) set_scales(rank, std::ilogb(norm));
+}
+
+/// For vectors that are to be divided by 2^exponent.
+void Multigrid::set_scales(Rank& rank, int exponent) const {
+  if (narrow_.id < 0) return;
+  rank.set(narrow_, std::ldexp(1.0, -exponent));
+  rank.set(widen_, std::ldexp(1.0, exponent - levels_->exponent()));
+}
 
 void Multigrid::update_values(Rank& rank) {
   for (std::size_t l = 0; l < mine_.size(); l++) {
     Level& level = *mine_[l];
-    if (level.own) level.own->update_values(rank, levels_->matrix(int(l)).values);
-    level.jacobi.update_values(rank, levels_->matrix(int(l)));
+    level.matrix.update_values(rank, levels_->matrix(int(l)), levels_->exponent());
     level.smooth.set_bound(rank, levels_->bound(int(l)));
     level.transfer->update_values(rank);
   }
   last_->update_values(rank, levels_->last_inverse().values.data());
+  set_scales(rank, levels_->exponent());
 }
 
 void Multigrid::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const {
@@ -74,8 +121,13 @@ void Multigrid::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const
     rank.copy(r, b);
     rank.push_last(b);
     last_->apply(rank, b, z);
+  } else if (const Level& first = *mine_[0]; !first.matrix.lowered) {
+    run(rank, cycle_, 0, r, first.x, z);
   } else {
-    run(rank, cycle_, 0, r, mine_[0]->x, z);
+    const i32 rows = rank.space(A_.space()).rows;
+    rank.run(multigrid::Narrow{.c = narrow_, .rows = rows, .r = r, .to = first.b});
+    run(rank, cycle_, 0, first.b, first.x, first.x);
+    rank.run(multigrid::Widen{.c = widen_, .rows = rows, .x = first.x, .z = z});
   }
   record_dots(rank, epilogue);
 }
@@ -114,18 +166,24 @@ void Multigrid::visit(Rank& rank, Cycle cycle, std::size_t l, Vec e) const {
   run(rank, cycle, l, level.b, level.x, level.x);
   rank.push_last(level.x);
   level.A.apply(rank, level.x, level.Ax);
-  rank.run(multigrid::Residual{.b = level.b, .Ax = level.Ax, .r = level.again_b});
+  with_numbers(level.A.is_single(),
+               [&]<class V>(V) { rank.run(multigrid::Residual<V>{.b = level.b, .Ax = level.Ax, .r = level.again_b}); });
   run(rank, cycle == Cycle::f ? Cycle::v : cycle, l, level.again_b, level.again_x, level.again_x);
-  rank.run(multigrid::Add{.x = level.x, .y = level.again_x, .to = e});
+  with_numbers(level.A.is_single(),
+               [&]<class V>(V) { rank.run(multigrid::Add<V>{.x = level.x, .y = level.again_x, .to = e}); });
 }
 
 i64 Multigrid::bytes() const {
-  auto of = [](const CsrOperator& held) {
+  auto of = [](const auto& held) {
     const CsrSlice& s = held.slice();
     return held.bytes() + s.entries * i64(sizeof(double) + sizeof(i32)) + s.rows * i64(sizeof(i64));
   };
   i64 sum = of(*last_);
-  for (const auto& level : mine_) sum += (level->own ? of(*level->own) : 0) + level->transfer->bytes();
+  for (const auto& level : mine_) {
+    const LevelMatrix& matrix = level->matrix;
+    sum += (matrix.own ? of(*matrix.own) : 0) + level->transfer->bytes();
+    if (matrix.lowered) sum += level == mine_.front() ? matrix.lowered->bytes() : of(*matrix.lowered);
+  }
   return sum;
 }
 

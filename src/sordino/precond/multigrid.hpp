@@ -13,6 +13,9 @@
 // each way. All of it is recorded, so a GPU has an iteration in one graph; products and transfers hide their halos as
 // CsrOperator's do, where a level has inner rows enough, which coarse ones have not. Memory beside matrices and transfers: six
 // vectors of a level, eight where k > 1.
+//
+// In lower precision (MultigridLevels::precision()) levels down to some one have matrices and vectors of their own, half as
+// large or less (linalg/single_operator.hpp), and M is symmetric, and the same in each application, to that rounding.
 #pragma once
 #include <memory>
 #include <vector>
@@ -29,16 +32,23 @@ enum class Cycle { v, f, w };
 /// Throws bad_argument for a word that is none of v, f and w.
 Cycle cycle_of(const std::string& word);
 
+/// Likewise for a word that is none of double, single and half.
+CyclePrecision precision_of(const std::string& word);
+
 class Multigrid final : public Operator {
  public:
-  /// Collective. A is the first level's matrix, `levels` and its values outlive this.
-  Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const MultigridLevels> levels, Cycle cycle);
+  /// Collective. A is the first level's matrix, `levels` and its values outlive this. `first`: the diagonals of A, by which its
+  /// copy is stored where cycles are in lower precision.
+  Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const MultigridLevels> levels, Cycle cycle,
+            const Diagonals& first = {});
   ~Multigrid() override;
   /// After MultigridLevels::update().
   void update_values(Rank& rank);
 
   /// z = M^-1 r; r needs no ghosts.
   void apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue = {}) const override;
+  /// Of lower precision: where numbers of that size are those of 1. Without it, that of A's entries.
+  void expect(Rank& rank, double norm) const override;
   int space() const override { return A_.space(); }
   Vec operand(Rank& rank, const char* name) const override { return rank.vector(name, A_.space()); }
   Vec result(Rank& rank, const char* name) const override { return A_.operand(rank, name); }
@@ -50,7 +60,8 @@ class Multigrid final : public Operator {
   void run(Rank& rank, Cycle cycle, std::size_t l, Vec b, Vec x, Vec to) const;
   void correct(Rank& rank, Cycle cycle, std::size_t l, Vec left, Vec x) const;
   void visit(Rank& rank, Cycle cycle, std::size_t l, Vec e) const;
-  int space(std::size_t l) const;
+  LevelSpace space(std::size_t l) const;
+  void set_scales(Rank& rank, int exponent) const;
 
   const Operator& A_;
   std::shared_ptr<const MultigridLevels> levels_;
@@ -60,6 +71,7 @@ class Multigrid final : public Operator {
   // In turns, as visits are recorded: a rank that is nobody's neighbour on other levels may still read the other one's ghosts.
   Vec last_b_[2];
   mutable int visits_ = 0;
+  Scal narrow_, widen_;  // what a residual, and what is found for it, are multiplied by
 };
 
 }  // namespace sordino

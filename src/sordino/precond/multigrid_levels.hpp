@@ -2,11 +2,18 @@
 #pragma once
 #include <memory>
 
+#include "sordino/base/singles.hpp"
 #include "sordino/linalg/diagonals.hpp"
 #include "sordino/linalg/partition.hpp"
 #include "sordino/runtime/rank.hpp"
 
 namespace sordino {
+
+/// The vectors of a level on one rank.
+struct LevelSpace {
+  int id = -1;
+  bool single = false;  // a word holds two rows in single precision (linalg/single_operator.hpp)
+};
 
 /// P and P^T between two levels, on one rank.
 class LevelTransfer {
@@ -38,14 +45,19 @@ class MultigridLevels {
   virtual CsrView matrix(int l) const = 0;  // of the first level as it was given
   virtual const Partition& partition(int l) const = 0;
   virtual const Diagonals& diagonals(int l) const = 0;  // by which the matrix is stored; of the first level the caller's choice
-  virtual double bound(int l) const = 0;                // of the eigenvalues of diag(A)^-1 A
-  virtual double interval() const = 0;                  // the ratio of the ends of what smoothers are least on
-  virtual int degree() const = 0;                       // of their polynomials before a correction, and one less behind it
-  /// A generalized inverse of the last level's matrix, all rows of it, by entries.
+  /// In what cycles keep a level's matrix and vectors: in lower precision down to some level. Where that is so, matrices are
+  /// divided by 2^exponent(), so that of the first one's diagonals, the least and the largest are as far from 1: by who stores
+  /// them in lower precision, and those of levels below are given so.
+  virtual CyclePrecision precision(int /*l*/) const { return CyclePrecision::full; }
+  virtual int exponent() const { return 0; }
+  virtual double bound(int l) const = 0;  // of the eigenvalues of diag(A)^-1 A
+  virtual double interval() const = 0;    // the ratio of the ends of what smoothers are least on
+  virtual int degree() const = 0;         // of their polynomials before a correction, and one less behind it
+  /// A generalized inverse of the last level's matrix, divided as it is; all rows of it, by entries.
   virtual const CsrMatrix& last_inverse() const = 0;
 
   /// Collective. Between level l, whose vectors are on that space, and the next one. This outlives it.
-  virtual std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, int fine_space, int coarse_space) const = 0;
+  virtual std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const = 0;
   /// Of the rank's vectors that such a transfer makes, and of its matrices.
   virtual i64 transfer_bytes(int l, int rank, bool device) const = 0;
 };

@@ -21,6 +21,7 @@ Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const Met
       A_(A),
       system_(rank, A, M.scaling(), nullspace),
       best_(rank, system_),
+      operation_(M.operation()),
       check_every_(std::min(check_every, most_unchecked)) {
   const Vec x = system_.x;
   target_ = s_.scalar("target", 0);
@@ -218,6 +219,7 @@ Driver::Ending Driver::iterate(int left, double norm, double aim, SolveOutcome& 
   const bool looks = system_.norms_differ(), levels = method_->levels_out, goes_on = !replaces() && (looks || levels);
   Approach approach(out.iterations, norm, aim);
   Plateau plateau(square(system_.in_loop(norm)));
+  if (operation_) operation_->expect(s_, method_->normalizes ? std::sqrt(system_.in_loop(norm)) : system_.in_loop(norm));
   s_.replay(method_->begin);
   for (;;) {
     s_.history.clear();

@@ -87,6 +87,7 @@ class Driver {
   BestX best_;
   Scal target_, bound_, seen_rr_;
   std::unique_ptr<Watcher> watcher_;     // null: nobody looks
+  const Operator* operation_;            // that M is; null: it is none
   std::unique_ptr<DeflatedOperator> M_;  // where M is an operator and A singular
   std::unique_ptr<Method> method_;
   int check_every_, replace_every_, steps_ = 1;

@@ -86,6 +86,7 @@ void Gmres::record(const Problem& k) {
   const LeastSquares<V> problem{m, k.M != nullptr, of_values("H", LeastSquares<V>::length(m)), weights};
   const Scal stored = e.scalar("stored"), at = e.scalar("place in the cycle"), course = e.scalar("course");
   rr = e.scalar("(r,r)");
+  normalizes = true;
 
   begin = e.record(
       [&] { k.run_and_precondition(Begin<V>{.b = k.b, .Ax = k.Ax, .d = d, .u = u, .z = direct_z, .stored = stored}, u, z); });

@@ -133,6 +133,7 @@ struct Way {
   Recorded replace;          // recomputes from x what recurrences have carried. Empty where nothing drifts
   bool x_is_apart = false;   // `end` is replayed after any exit: nothing else brings x to where it is read
   bool tests_first = false;  // the exit test stands before the update: an iteration that exits did none
+  bool normalizes = false;   // what M is applied to is of the size of r at first, and then of 1
   bool levels_out = false;   // (r,r) may stay above a target that x cannot attain: the driver looks at both (Plateau)
 
   Scal rr;  // (r,r) of the recurrence

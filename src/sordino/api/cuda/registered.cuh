@@ -6,6 +6,7 @@
 #include "sordino/linalg/group_gather.hpp"
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/linalg/map_rows.hpp"
+#include "sordino/linalg/single_rows.hpp"
 #include "sordino/linalg/stencil_rows.hpp"
 #include "sordino/precond/chebyshev.hpp"
 #include "sordino/precond/grid_transfers.hpp"
@@ -51,6 +52,7 @@ void enable_registered() {
   enable<order>(BlockIluKernels{});
   enable<order>(multigrid::Kernels{});
   enable<order>(MapKernels{});
+  enable<order>(SingleKernels{});
   enable<order>(hmatrix::PanelKernels{});
   enable<order>(hmatrix::OthersKernels{});
   enable<order>(GroupKernels{});
