@@ -187,8 +187,8 @@ TEST("ic0, ilu0: what does not fit is refused with what to do") {
   CHECK_THROWS(Solver(S.view(), steady), Error, "precond ic0 depends on it");
   Choice choice;
   choice.preconditioner = "ilu0";
-  CHECK_THROWS(settle_grid(choice, System(), Options(), 1, true), Error, "precond ilu0 has no kernel for GPUs");
-  settle_grid(choice, System(), Options(), 1, false);
+  CHECK_THROWS(settle_grid(choice, System(), Options(), 1, true, {}), Error, "precond ilu0 has no kernel for GPUs");
+  settle_grid(choice, System(), Options(), 1, false, {});
   CHECK(choice.tiling.cells == nullptr);
   CsrMatrix negative = S;
   entry_of(negative, 30, 30) = -2;
