@@ -115,7 +115,9 @@ TEST("rows that go to other ranks: each comes where it belongs, and back, whoeve
     host::HostEngine host({.ranks = ranks});
     host.run([&](Rank& rank) { move_there_and_back(rank, here, there, by_host); });
     CHECK(by_host == expected);
-    model::ModelEngine model({.ranks = ranks, .seed = 3});
+    model::Options described;
+    described.ranks = ranks, described.seed = 3;
+    model::ModelEngine model(described);
     model.run([&](Rank& rank) { move_there_and_back(rank, here, there, by_model); });
     CHECK(by_model == expected);
   }

@@ -7,11 +7,11 @@
 // A V-cycle is on level l once, counted from 0, an F-cycle l + 1 times, a W-cycle 2^l times, but for the last level, which each
 // visit of the one above it solves once.
 // A V-cycle on a level costs 2 k + 2 products and halos, for polynomials of degree k, and no reduction; on the last level,
-// which has few cells, each rank that owns any multiplies its rows of a dense inverse by what the others send. Transfers of grids
-// move nothing between ranks, which own whole aggregates, but where a level lives on fewer ranks than the one above; others have
-// a halo each way. All of it is recorded, so a GPU has an
-// iteration in one graph; products hide their halos as CsrOperator's do, where a level has inner rows enough, which coarse ones
-// have not. Memory beside matrices and transfers: eight vectors of a level.
+// which has few cells, each rank that owns any multiplies its rows of a dense inverse by what the others send. Transfers of
+// grids move nothing between ranks, which own whole aggregates, but where a level lives on fewer ranks than the one above;
+// others have a halo each way. All of it is recorded, so a GPU has an iteration in one graph; products hide their halos as
+// CsrOperator's do, where a level has inner rows enough, which coarse ones have not. Memory beside matrices and transfers:
+// eight vectors of a level.
 #pragma once
 #include <memory>
 #include <vector>
