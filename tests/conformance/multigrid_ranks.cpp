@@ -115,7 +115,9 @@ TEST("rows that go to other ranks: each comes where it belongs, and back, whoeve
     host::HostEngine host({.ranks = ranks});
     host.run([&](Rank& rank) { move_there_and_back(rank, here, there, by_host); });
     CHECK(by_host == expected);
-    model::ModelEngine model({.ranks = ranks, .seed = 3});
+    model::Options described;
+    described.ranks = ranks, described.seed = 3;
+    model::ModelEngine model(described);
     model.run([&](Rank& rank) { move_there_and_back(rank, here, there, by_model); });
     CHECK(by_model == expected);
   }
@@ -271,8 +273,8 @@ TEST(
     });
   }
   NOTE(sends[0], " and ", sends[1], " vectors sent");
-  CHECK(sends[0] == 3 * 5 + 1);  // of three levels, between their steps, and of the last one
-  CHECK(sends[1] == 5 + 2);      // there, and what nobody needs of the rank's correction, which tells that it is ready
+  CHECK(sends[0] == 3 * 6 + 1);  // of three levels, before products, and of the last one
+  CHECK(sends[1] == 6 + 2);      // there, and what nobody needs of the rank's correction, which tells that it is ready
   CHECK(waits[0] == sends[0]);
   CHECK(waits[1] == sends[1]);
 }

@@ -19,8 +19,8 @@ constexpr double fine_product = 40 * us;  // of a rank
 
 struct Made {
   CsrMatrix A = poisson(cells[0], cells[1], cells[2], 7, 10);
-  Partition partition = partition_in_layers(A.n, grid_layers(A.view(), cells, ranks), ranks);
-  std::shared_ptr<const MultigridLevels> levels = std::make_shared<GridLevels>(A.view(), cells, partition);
+  Partition partition = partition_in_layers(A.n, grid_layers(A.view(), cells, ranks, 0), ranks);
+  std::shared_ptr<const MultigridLevels> levels = std::make_shared<GridLevels>(A.view(), cells, partition, 0);
 };
 const Made& made() {
   static const Made all;
@@ -55,9 +55,12 @@ runs::Iteration iteration(const std::string& name, const model::Options& o, cons
 
 }  // namespace
 
-// Four levels and the last: ranks have 16, 8, 4 and 2 layers of a level, of 16,384, 2,048, 256 and 32 rows. Products are done
-// in blocks of rows: those of the last two have no block that waits for nobody.
-constexpr int levels_with_inner_rows = 2, others = 2, products = 6;  // products of a level in a cycle
+// Four levels and the last: ranks have 16, 8, 4 and 2 layers of a level, of 16,384, 2,048, 256 and 32 rows. Work is done in
+// blocks of rows: those of the last two have no block that waits for nobody. A cycle sends four vectors of a level: the
+// polynomial's, what was left, the correction and what follows from it. What was left of the second level waits, too, for it is
+// restricted to rows of the third.
+constexpr int levels_with_inner_rows = 2, others = 2, halos = 4;
+constexpr int hidden = hidden - 1, exposed = others * halos + 1;
 
 TEST("multigrid: halos of levels that have inner rows are hidden, of the others exposed, and so is the last level's gather") {
   REQUIRE(made().levels->count() == levels_with_inner_rows + others + 1);
@@ -66,11 +69,11 @@ TEST("multigrid: halos of levels that have inner rows are hidden, of the others 
       NOTE(name, ", a halo takes ", latency, " s");
       const model::Options o = machine_with(latency, 30 * us);
       const runs::Iteration it = iteration(name, o), waiting = iteration(name, o, runs::await_at_once);
-      CHECK_NEAR(it.exposed_halo, (others * products + 1) * latency, 0.01 * us);
+      CHECK_NEAR(it.exposed_halo, (exposed + 1) * latency, 0.01 * us);
       // With each wait where its product begins; that of A p, which others send while they update p, may stay hidden.
       const double moved = waiting.exposed_halo - it.exposed_halo;
-      CHECK(moved > (levels_with_inner_rows * products - 0.1) * latency);
-      CHECK(moved < (levels_with_inner_rows * products + 1.1) * latency);
+      CHECK(moved > (hidden - 0.1) * latency);
+      CHECK(moved < (hidden + 1.1) * latency);
       CHECK_NEAR(waiting.time - it.time, moved, 0.1 * us);
     }
 }
@@ -78,9 +81,9 @@ TEST("multigrid: halos of levels that have inner rows are hidden, of the others 
 TEST("multigrid: halos that take longer than a level's inner rows are exposed by what is left") {
   const double latency = 8 * us;  // the second level's product takes an eighth of the first one's, 5 us
   const runs::Iteration it = iteration("cg", machine_with(latency, 9 * us));
-  const double below = (others * products + 1) * latency;
-  CHECK(it.exposed_halo > below + products * (latency - fine_product / 8));
-  CHECK(it.exposed_halo < below + products * latency);
+  const double below = (exposed + 1) * latency;
+  CHECK(it.exposed_halo > below + halos * (latency - fine_product / 8));
+  CHECK(it.exposed_halo < below + halos * latency);
 }
 
 TEST("gropp with multigrid: a cycle hides a sum that products are too short for, and no wait but at its end") {

@@ -109,8 +109,9 @@ inline void await_at_once(Recording& r) {
       if (c.phases[k].op == Op::await) {
         Phase await = c.phases[k];
         c.phases.erase(c.phases.begin() + std::ptrdiff_t(k));
-        auto sent = std::find_if(c.phases.begin(), c.phases.end(), [](auto& p) { return p.op == Op::put; });
-        c.phases.insert((sent == c.phases.end() ? c.phases.begin() : sent) + 1, await);  // else behind its launch
+        const auto before = c.phases.begin() + std::ptrdiff_t(k);
+        const auto sent = std::find_if(c.phases.begin(), before, [](auto& p) { return p.op == Op::put; });
+        c.phases.insert((sent == before ? c.phases.begin() : sent) + 1, await);  // else behind its launch
       }
 }
 

@@ -8,7 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PREDICTED = "2026-11-27_multigrid_predicted.jsonl"
 BEFORE = "2026-11-26_multigrid_predicted.jsonl"  # coarse levels on all ranks
-LEVELS = "2026-11-26_multigrid_levels_predicted.jsonl"
+LEVELS = "2026-11-27_multigrid_levels_predicted.jsonl"
+LEVELS_THEN = "2026-11-26_multigrid_levels_predicted.jsonl"  # of the code that was measured
 PEERS = "2026-11-26_multigrid_peers_2_cores.jsonl"
 TWO_GPUS, FOUR_GPUS = "2026-11-26_multigrid_h200x2.jsonl", "2026-11-26_multigrid_again_h200x4.jsonl"
 EARLIER = "2026-11-26_multigrid_h200x4.jsonl"
@@ -180,8 +181,8 @@ def beside_solves(found):
 
 
 def test_the_page_has_predictions_beside_solves():
-    expected = [*beside_solves(levels_of())]
-    assert EARLIER in page() and len(expected) == 3
+    expected = [*beside_solves(levels_of(LEVELS_THEN))]
+    assert EARLIER in page() and LEVELS_THEN in page() and len(expected) == 3
     assert [line for line in page().splitlines() if line in expected] == expected
 
 

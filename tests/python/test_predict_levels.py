@@ -111,9 +111,11 @@ def test_levels_put_together_take_what_the_whole_takes(options, most_rows, level
     assert whole.rows_run == subject.n and parts.rows_run < subject.n
     assert _predict_levels._levels_above(subject.whole, RANKS, most_rows, level_rows) == above
     assert len(parts.levels) == len(whole.levels)
-    assert parts.seconds == pytest.approx(whole.seconds, rel=2e-3)
+    assert parts.seconds == pytest.approx(whole.seconds, rel=0.01)
     for level, of_whole in zip(parts.levels, whole.levels, strict=True):
-        assert level.place == of_whole.place and level.seconds == pytest.approx(of_whole.seconds, rel=0.06)
+        # Ranks of the other node get what comes of one rank 5.8 us later, and make it good on another level.
+        same = pytest.approx(of_whole.seconds, rel=0.06, abs=0 if level_rows == 0 else 9e-6)
+        assert level.place == of_whole.place and level.seconds == same
 
 
 def test_the_command_line_tells_levels(cli):

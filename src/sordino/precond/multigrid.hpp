@@ -9,10 +9,11 @@
 // A V-cycle is on level l once, counted from 0, an F-cycle l + 1 times, a W-cycle 2^l times, but for the last level, which each
 // visit of the one above it solves once.
 // A V-cycle on a level costs 2 k products and halos, for polynomials of degree k and k - 1, and no reduction; on the last
-// level, which has few cells, each rank multiplies its rows of a dense inverse by what all ranks send. Transfers have a halo
-// each way. All of it is recorded, so a GPU has an iteration in one graph; products and transfers hide their halos as
-// CsrOperator's do, where a level has inner rows enough, which coarse ones have not. Memory beside matrices and transfers: six
-// vectors of a level, eight where k > 1.
+// level, which has few cells, each rank that owns any multiplies its rows of a dense inverse by what the others send. Transfers
+// have a halo each way, and where a level lives on fewer ranks than the one above, a message there and back besides. All of it
+// is recorded, so a GPU has an iteration in one graph; products and transfers hide their halos as CsrOperator's do, where a
+// level has inner rows enough, which coarse ones have not. Memory beside matrices and transfers: six vectors of a level, eight
+// where k > 1.
 //
 // In lower precision (MultigridLevels::precision()) levels down to some one have matrices and vectors of their own, half as
 // large or less (linalg/single_operator.hpp), and M is symmetric, and the same in each application, to that rounding.

@@ -29,7 +29,7 @@ Choice chosen(Options o, int ranks, const std::optional<Machine>& machine, const
   System system{.A = A.view()};
   Choice c = choose(system, o);
   c.storage = storage_of(system, o, c, ranks);
-  settle_grid(c, system, o, ranks, false);
+  settle_grid(c, system, o, ranks, false, machine);
   settle_method(c, system, o, ranks, machine);
   return c;
 }
