@@ -201,8 +201,9 @@ def test_lower_precision_holds_less_and_is_refused_where_it_has_no_kernels() -> 
     assert held[0] > held[1] > held[2]
     with pytest.raises(sordino.Unsupported, match="'single' is for precond mg, whose levels are grids"):
         sordino.Solver(A, cycle_precision="single", **OPTIONS | {"precond": "amg"})
-    with pytest.raises(sordino.Unsupported, match="solver gropp follows M"):
-        sordino.Solver(A, cycle_precision="single", **options | {"solver": "gropp"})
+    for name in ("gropp", "prcg"):
+        with pytest.raises(sordino.Unsupported, match=f"solver {name} follows M"):
+            sordino.Solver(A, cycle_precision="single", **options | {"solver": name})
     with pytest.raises(sordino.BadArgument, match="cycle_precision"):
         sordino.Solver(A, cycle_precision="quarter", **options)
     wide = A.copy()

@@ -23,13 +23,16 @@ void require_one_rank(const Options& o, const std::string& what) {
                  " depend on it: use one rank, or block-ilu with a tile");
 }
 
-/// M in lower precision is rounded anew in each application: gropp, which adds up what M makes of its steps, never finds out
-/// how far z is off M^-1 r.
+/// M in lower precision is rounded anew in each application: methods that add up what M makes of their steps never find out how
+/// far that is off M^-1 r.
+bool adds_up_preconditioned(const MethodEntry& m) { return m.name == "gropp" || m.name == "prcg"; }
+
 void check_levels(const Options& o, const Choice& c) {
   if (o.grid.empty()) bad_argument("precond mg coarsens a grid: give its cells in x, y and z, as grid '64,64,64'");
   require_one_rank(o, "precond mg");
-  if (precision_of(o.cycle_precision) != CyclePrecision::full && c.method->name == "gropp")
-    throw Error(Errc::unsupported, "solver gropp follows M^-1 r by a recurrence, in which the rounding of cycle_precision '" +
+  if (precision_of(o.cycle_precision) != CyclePrecision::full && adds_up_preconditioned(*c.method))
+    throw Error(Errc::unsupported, "solver " + c.method->name +
+                                       " follows M^-1 r by a recurrence, in which the rounding of cycle_precision '" +
                                        o.cycle_precision + "' adds up: use solver cg or fcg, or cycle_precision double");
 }
 

@@ -170,7 +170,7 @@ void GridLevels::update(const CsrView& A) {
 
 /// How many levels are in lower precision where one is asked for.
 int GridLevels::lowered() const {
-  int l = 0;
+  int l = std::min(count() - 1, 1);
   while (l + 1 < count() && !level(l).moves()) l++;
   return l;
 }

@@ -37,7 +37,7 @@ struct GridLevel {
   // [rows of the level before] P^T, by cells whose aggregates take, and P, by cells that take; of the first level empty
   LargeArray<CellWeights> to_this = {}, from_this = {};
 
-  /// Whether rows move between the ranks that add them up and those that own them.
+  /// Whether rows move between the ranks that add them up and those that own them: not of the first level.
   bool moves() const { return adding.block_rows != partition.block_rows || adding.rank_blocks != partition.rank_blocks; }
 };
 
