@@ -65,7 +65,7 @@ def test_an_f_cycle_is_predicted_around_methods_that_take_it(cli):
 
 
 def test_cycles_in_lower_precision_are_predicted_to_take_less_and_without_gropp(cli):
-    words = ("predict", "poisson", 128, 128, 128, "--precond", "mg", "--ranks", 2, "--iterations", 7, "--json")
+    words = ("predict", "poisson", *(128,) * 3, "--precond", "mg", "--ranks", 2, "--iterations", 7, "--json")
     seconds = []
     for precision in ("double", "single", "half"):
         code, out, err = cli(*words, "--cycle-precision", precision)
