@@ -35,7 +35,7 @@ def test_levels_of_a_trace_add_up_to_an_iteration(solver, level_rows):
     levels = by_level(many.report.trace, 4)
     alone = {0: 4, 1024: 2, 8192: 1}[level_rows]  # the first level that lives on one rank
     assert [level.place for level in levels] == [0, 1, 2, 3, AROUND]
-    assert [level.commands for level in levels[:-1]] == [7 + (place == alone) for place in range(3)] + [1]
+    assert [level.commands for level in levels[:-1]] == [7 + 2 * (place == alone) for place in range(3)] + [1]
     an_iteration = (many.seconds - few.seconds) / 4
     assert sum(level.seconds for level in levels) == pytest.approx(an_iteration, rel=5e-3)
     assert sum(level.sums for level in levels) == 2 and levels[-1].sums == 2
@@ -52,8 +52,8 @@ def test_levels_on_one_rank_take_less_and_all_ranks_wait_for_them():
         of_ranks = [sum(level.seconds for level in by_level(trace, rank)) for rank in (0, 4, 7)]
         assert max(of_ranks) == pytest.approx(min(of_ranks), rel=0.01)
         seconds[level_rows] = of_ranks[1]
-    # Two levels and the last one between hosts against on one: messages of 12 us for each product.
-    assert seconds[8192] < seconds[0] - 100e-6
+    # Two levels and the last one between hosts against on one: messages of 12 us for each of eight halos.
+    assert seconds[8192] < seconds[0] - 50e-6
 
 
 def test_an_f_cycle_is_predicted_around_methods_that_take_it(cli):
@@ -111,7 +111,8 @@ def test_levels_put_together_take_what_the_whole_takes(options, most_rows, level
     assert whole.rows_run == subject.n and parts.rows_run < subject.n
     assert _predict_levels._levels_above(subject.whole, RANKS, most_rows, level_rows) == above
     assert len(parts.levels) == len(whole.levels)
-    assert parts.seconds == pytest.approx(whole.seconds, rel=0.01)
+    # A correction that comes back from one rank goes on to the neighbours, of whom those of the other node are late.
+    assert parts.seconds == pytest.approx(whole.seconds, rel=0.01 if level_rows == 0 else 0.035)
     for level, of_whole in zip(parts.levels, whole.levels, strict=True):
         # Ranks of the other node get what comes of one rank 5.8 us later, and make it good on another level.
         same = pytest.approx(of_whole.seconds, rel=0.06, abs=0 if level_rows == 0 else 9e-6)
