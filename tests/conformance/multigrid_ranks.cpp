@@ -273,8 +273,8 @@ TEST(
     });
   }
   NOTE(sends[0], " and ", sends[1], " vectors sent");
-  CHECK(sends[0] == 3 * 6 + 1);  // of three levels, before products, and of the last one
-  CHECK(sends[1] == 6 + 2);      // there, and what nobody needs of the rank's correction, which tells that it is ready
+  CHECK(sends[0] == 3 * 4 + 1);  // of three levels, and of the last one
+  CHECK(sends[1] == 4 + 2);      // there, and what nobody needs of the rank's correction, which tells that it is ready
   CHECK(waits[0] == sends[0]);
   CHECK(waits[1] == sends[1]);
 }
