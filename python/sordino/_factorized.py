@@ -50,8 +50,9 @@ def factorized(
         As many as there are cores, if not given; at least one for each rank.
     width : int or "auto", optional
         Most columns of a block, whose triangle is inverted; none by rows. By default 256, or 128 of algorithm paper.
-        "auto" of engines cuda and model: of 32, 64, 128 and 256 the least that no other one is predicted to beat by
-        5 %, on the machine that chooses ranks, for one right-hand side and both ways (``statistics["width_reason"]``);
+        "auto" of engines cuda and model: of 32, 64, 128 and 256, the next one where it is predicted to take 5 % less
+        than the one taken before it, on the machine that chooses ranks, for one right-hand side and both ways
+        (``statistics["width_reason"]``; of "auto" ranks for one);
         on a host 128; with `plans` theirs. Choosing makes a setup up to 40 % longer.
     algorithm : {"ours", "paper"}
         Ours, or Algorithm 1 of paper 004 as a baseline, not by processes: sums as they come, so that the last
@@ -96,8 +97,8 @@ def factorized(
     -----
     TinyPivotWarning
         A pivot is below four roundings for each row of the triangle, or the root of a rounding, times the largest entry
-        of its row or of its column: elimination may have meant zero. Which row; the solves are as good as
-        substitution's, refined or by rows.
+        of its row or of its column: elimination may have meant zero. Which row; rows that are scaled badly are told, too.
+        Solves are refined, or by rows, where inverted blocks are seen to lose what substitution keeps.
 
     Notes
     -----

@@ -30,7 +30,7 @@ def by_critical_path(
     Parameters
     ----------
     machine : dict
-        Of the one that is called summit the paper's bandwidths and messages, of which L_g and the shape of the curves
+        Of summit, as it is described here, the paper's bandwidths and messages, of which L_g and the shape of the curves
         are assumed; of others those that follow from memory, links and 132 multiprocessors a GPU.
     layouts : list of (P, Q)
     width : int, optional
@@ -66,7 +66,7 @@ def by_critical_path(
                 triangle.rows,
                 ways,
                 WIDTHS["paper"] if width is None else width,
-                machine["name"] == "summit",
+                machine == machines.load("summit"),
                 machines.numbers_of_triangular(machine),
                 layouts,
                 named,

@@ -16,15 +16,15 @@ from .errors import BadArgument
 from .log import logger
 
 #: Options that one method or preconditioner alone heeds: which option says so, and by which of its words. ``auto`` may
-#: take cbcg on some machine, gmres where a coarser H-matrix preconditions, and never these preconditioners. M is no
-#: word, but what the caller brings.
+#: take cbcg on some machine, gmres where a coarser H-matrix preconditions, and mg on a host. M is no word, but what the
+#: caller brings.
 _HEEDED_BY = {
     **dict.fromkeys(("s", "basis", "spectrum", "batch"), ("solver", ("cbcg", "auto"))),
     "restart": ("solver", ("gmres",)),
     "omega": ("solver", ("richardson",)),
     "degree": ("precond", ("chebyshev",)),
     "tile": ("precond", ("block-ilu",)),
-    "level_rows": ("precond", ("mg",)),
+    "level_rows": ("precond", ("mg", "auto")),
     "inner": ("M", ("a coarser H-matrix",)),
 }
 

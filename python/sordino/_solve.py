@@ -45,7 +45,8 @@ class Solver:
     M : str, sparse or dense array, LinearOperator, function of a vector or hierarchy, optional
         The preconditioner: a word of the option `precond` (``"jacobi"``, ``"block-ilu"``, ``"ic0"``, ...), or
         an approximation of the inverse of A. One that is diagonal is fused into the solver's updates; any other
-        one works with ``cg``, ``fcg`` (if it changes), ``gmres`` and ``bicgstab`` (twice an iteration): a matrix is
+        one works with methods of conjugate gradients, ``gmres`` and ``bicgstab`` (twice an iteration), one that changes
+        with ``fcg`` and ``gmres``: a matrix is
         distributed, functions are called as a LinearOperator A is; of a coarser :class:`HMatrix`, ``gmres`` takes
         `inner` steps of BiCGStab; of ``levels`` with ``A`` and ``P``, one cycle with Chebyshev polynomials is taken; a
         :class:`FactorizedTriangle` L is L^-1, ``L.cholesky()`` (L L^H)^-1, and the pair ``(L, U)`` (L U)^-1.

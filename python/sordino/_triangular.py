@@ -262,7 +262,7 @@ class FactorizedTriangle:
                 self._native.update(self.columns.values)
             raise
         self.columns.values = new
-        self._wanted_steps, self.residuals = {}, {}
+        self._wanted_steps, self.residuals, self._chosen = {}, {}, {}
 
     def _plans_of(self, options: dict[str, Any]) -> dict[str, np.ndarray] | None:
         given = options["plans"]
@@ -315,7 +315,7 @@ class FactorizedTriangle:
         wait for one another), ``tiny_pivots`` (how many; see :func:`factorized`) and ``tiny_pivot`` (of the one that is
         smallest beside its row or column: which row, its size, the size of the largest entry there, and whether that is
         in its column, of L, or of U^T), ``growth`` (by how much more roundings inverted blocks leave than substitution,
-        at most: above 1.8e12 in float64, 5e5 in float32, rows are kept instead),
+        of an x whose entries are alike: above 1.8e12 in float64, 5e5 in float32, rows are kept instead),
         ``forward_tasks`` and ``backward_tasks`` (0 until such a solve is planned), ``ranks`` (0
         until they are chosen), ``forward_ranks`` and ``backward_ranks`` (as tasks), ``ranks_reason`` (why so many,
         where they were chosen; of one of them ``forward_reason``, ``backward_reason``), ``width`` (most columns of a

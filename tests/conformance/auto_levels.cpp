@@ -107,6 +107,14 @@ TEST("precond auto stays with jacobi where mg cannot be had, or is not to be") {
     takes(system, o, "jacobi", "with cg alone");
   }
   o = with(large);
+  o.cycle = "f";
+  takes(system, o, "jacobi", "cycle f is not symmetric");
+  CsrMatrix uncoupled = A;
+  for (i64 i = 0; i < A.n; i++)
+    for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++)
+      if (A.indices[std::size_t(k)] != i) uncoupled.values[std::size_t(k)] = 0;
+  takes(System{.A = uncoupled.view()}, with(large), "jacobi", "foretold to take");
+  o = with(large);
   o.engine = "model";
   takes(system, o, "jacobi", "on a described machine");
   o = with(large);

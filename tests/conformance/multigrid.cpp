@@ -249,6 +249,25 @@ TEST("mg: new values make the levels anew, and refused ones leave the old") {
   }
 }
 
+TEST("mg: phases that come with new values are smoothed by as many products as if they had been there") {
+  NOTE(fresh::said());
+  fresh::Random random(819);
+  const Extents grid{12, 10, 16};
+  const CsrMatrix calm = pressure(grid, 1), phases = pressure(grid, 1000);
+  const auto b = random.normals(calm.n);
+  for (int ranks : {1, 2}) {
+    const Options o = with(grid, "cg", "host", ranks);
+    Solver solver(calm.view(), o);
+    CHECK(solve(solver, b).report.status == Status::converged);
+    solver.update_values(phases.values.data());
+    const Solved updated = solve(solver, b), made = solve(phases.view(), b, o);
+    CHECK(updated.x == made.x);
+    CHECK(updated.report.iterations == made.report.iterations);
+    solver.update_values(calm.values.data());
+    CHECK(solve(solver, b).report.status == Status::converged);
+  }
+}
+
 TEST("mg: singular systems with the constant vector as nullspace are solved") {
   NOTE(fresh::said());
   fresh::Random random(818);

@@ -15,7 +15,7 @@ from .._direct import check_trans
 from .._lu import RTOL, FactorizedLU
 from .._ordering import ORDERINGS
 from .._triangular_options import ALGORITHMS, ENGINES
-from ..errors import BadArgument
+from ..errors import BadArgument, TinyPivotWarning
 from ..io import save_factors, write_vector
 from ..io.output import RESULT_SUFFIXES, OutputFile
 from ..report.words import sentence
@@ -61,9 +61,13 @@ def main(argv: Sequence[str]) -> int:
     x_file, factor_file, plans_file, report_file = _outputs(given)
     options = _options(given)
     with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+        warnings.simplefilter("always")  # each triangle's, also the second time
         system = system_of(given, options)
-    system.notes += [sentence(str(warning.message)) for warning in told]
+    for warning in told:
+        if issubclass(warning.category, TinyPivotWarning):
+            system.notes.append(sentence(str(warning.message)))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     b = right_hand_sides(system, given)
     if not given.json:
         announce(system, given.engine)
@@ -73,11 +77,11 @@ def main(argv: Sequence[str]) -> int:
     if given.beside:
         found.beside = beside(system, b, given.trans, setup_seconds(system), found.solve_seconds)
     written = _write(found, system, x_file, {"factors": factor_file, "plans": plans_file})
-    if plans_file:  # last: what cannot be saved leaves the solution
-        system.solver.save_plans(plans_file)
     if report_file:
         report_file.write(trsv_page.page(system, found, given, options, argv))
         written.append(f"the report was written to {report_file.path}")
+    if plans_file:  # last: what cannot be saved leaves the solution
+        system.solver.save_plans(plans_file)
     if given.json:
         processes.say(as_json(system, found, given, options, argv))
         if not found.verified:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from argparse import Namespace
 from collections.abc import Sequence
+from html import escape
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..report import html, plan_picture
 from ..report.roof import Roof, memory_roof
 from ..report.tables import scrolling, table
 from ..report.words import count, duration, quantity, sentence
-from .trsv_report import Found, factor_rows, memory_of, parts_of, result_rows, seconds_of
+from .trsv_report import Found, factor_rows, has_one_factor, memory_of, parts_of, result_rows, seconds_of
 from .trsv_system import System
 
 
@@ -66,7 +67,7 @@ def _accuracy_rows(system: System, found: Found) -> list[tuple[str, str]]:
     rows = result_rows(system, found)
     for name, s in parts_of(system).items():
         rows.append((f"tiny pivots of {name}", f"{s['tiny_pivots']:,}"))
-        rows.append((f"growth of roundings by inverses of {name}, at most", f"{s['growth']:.2g}"))
+        rows.append((f"growth of roundings by inverses of {name}", f"{s['growth']:.2g}"))
     return rows
 
 
@@ -108,9 +109,9 @@ def _plan_section(system: System, given: Namespace) -> str:
     content = table(("the critical path", ""), rows, class_="pairs")
     if len(plan["end"]) > plan_picture.MOST_TASKS:
         more = f"A picture shows up to {plan_picture.MOST_TASKS:,} tasks, and this plan has more."
-        return html.section("Plan", f'<p class="caption">{caption} {more}</p>{content}')
+        return html.section("Plan", f'<p class="caption">{escape(f"{caption} {more}")}</p>{content}')
     picture = scrolling(plan_picture.drawing(plan, f"The plan of a solve {way}"), "plan")
-    return html.section("Plan", f'<p class="caption">{caption}</p>{picture}{content}')
+    return html.section("Plan", f'<p class="caption">{escape(caption)}</p>{picture}{content}')
 
 
 def critical_rows(plan: dict[str, Any]) -> list[tuple[str, str]]:
@@ -132,9 +133,9 @@ def critical_rows(plan: dict[str, Any]) -> list[tuple[str, str]]:
 def _bytes_section(system: System, found: Found, given: Namespace) -> str:
     """What a solve reads at least, the time that takes at the memory's speed, and what it took."""
     parts, columns = parts_of(system), found.x.shape[1]
-    ways = (
-        2 if len(parts) == 1 and isinstance(system.solver, FactorizedLU) else 1
-    )  # L of L L^H, there and back
+    modelled_ways = sum(s["modelled_seconds"] for s in parts.values())  # of L of L L^H the last one
+    there_and_back = has_one_factor(system)
+    ways = 2 if there_and_back and modelled_ways == 0 else 1
     roof = _roof(parts, given)
     vectors = 2 * system.solver.dtype.itemsize * system.solver.shape[0] * columns
     rows, total = [], 0
@@ -143,8 +144,9 @@ def _bytes_section(system: System, found: Found, given: Namespace) -> str:
         total += moved
         modelled = duration(s["modelled_seconds"]) if s["modelled_seconds"] > 0 else ""
         rows.append((name, quantity(moved, "B"), _floor(moved, roof), modelled))
-    seconds = sum(s["modelled_seconds"] for s in parts.values()) or found.solve_seconds
-    rows.append(("a solve", quantity(total, "B"), _floor(total, roof), duration(seconds)))
+    seconds = modelled_ways or found.solve_seconds
+    whole = "a solve, one way of two" if there_and_back and modelled_ways > 0 else "a solve"
+    rows.append((whole, quantity(total, "B"), _floor(total, roof), duration(seconds)))
     heads = ("", "bytes, at least", "floor", "time")
     what = "its values once, b and x; sums between blocks, and residuals of refinement, are left out"
     caption = f"What each triangle moves: {what}."
@@ -154,7 +156,7 @@ def _bytes_section(system: System, found: Found, given: Namespace) -> str:
             f" The floor is that at {quantity(roof.bandwidth, 'B/s')}, {roof.source}; "
             f"the solve reaches {100 * part:.2g} % of it."
         )
-    return html.section("Time, bytes and floor", f'<p class="caption">{caption}</p>{table(heads, rows)}')
+    return html.section("Time, bytes and floor", f'<p class="caption">{escape(caption)}</p>{table(heads, rows)}')
 
 
 def _floor(moved: int, roof: Roof | None) -> str:

@@ -75,6 +75,7 @@ double foretold_iterations(const CsrView& A, const Extents& grid, double rtol) {
       64);
   Quotient all;
   for (const Quotient& q : of_lines) all.above += q.above, all.below += q.below;
+  if (!(all.below > 0)) return 1;  // nothing is coupled
   if (!(all.above > 0)) return HUGE_VAL;
   return of_bound * std::sqrt(largest * all.below / all.above) / 2 * digits(rtol);
 }
@@ -100,6 +101,7 @@ bool may_take_levels(const System& s, const Options& o, Choice& c, const std::fu
   if (o.grid.empty()) return refuse("no grid is given, of which mg would be");
   if (s.A.is_complex()) return refuse("mg is for real matrices");
   if (c.method->name != "cg") return refuse("mg is taken with cg alone unless it is asked for");
+  if (o.cycle == "f") return refuse("cycle f is not symmetric, which cg needs: ask for mg, with solver fcg");
   if (o.partition != "blocks" || !s.cuts.empty() || s.cells) return refuse("mg is of layers of cells, and ranks own others");
   if (o.deterministic == "on" && o.ranks != 1) return refuse("the bits of mg depend on the number of ranks");
   const Extents grid = parse_extents("grid", o.grid);

@@ -299,6 +299,7 @@ void Solver::update_values(const double* values) {
   if (s.scaled) s.rescale(updated);
   if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = spectral_bound(updated);
   if (held) s.refactorize(updated);
+  held = held && (!s.chosen.levels || !s.another_engine || s.chosen.levels->fits());
   s.A = updated;
   if (copied) s.values.swap(s.next_values);
   if (!held) {

@@ -110,11 +110,8 @@ struct SingleOperator::StoredAs final : Stored {
     for (auto& [pointer, bytes] : blocks_) rank_.engine().release_bytes(rank_, pointer, bytes);
   }
   void set_values(const CsrView& A, int exponent) override {
-    const double* first = A.values + A.begin(slice_.first_row);
-    double largest = 0;
-    for (i64 k = 0; k < slice_.entries; k++) largest = std::max(largest, std::abs(first[k]));
-    const bool scales = std::is_same_v<Entry, Half> && largest > 0;
-    const int shift = scales ? std::ilogb(largest) - exponent - room : 0;
+    const double largest = std::is_same_v<Entry, Half> ? largest_stored(A) : 0;
+    const int shift = largest > 0 ? std::ilogb(largest) - exponent - room : 0;
     rank_.set(scale_, std::ldexp(1.0, shift));
     const double factor = std::ldexp(1.0, -exponent - shift);
     for_parts(slice_.first_row, slice_.first_row + slice_.rows, [&](i64 begin, i64 end) {
@@ -126,6 +123,19 @@ struct SingleOperator::StoredAs final : Stored {
       }
     });
     if (device_values_) rank_.engine().upload(rank_, device_values_, values_.data(), values_.size() * sizeof(Entry));
+  }
+  /// Of the slice's entries and, since they stand in diagonals' places, of what its rows add up to.
+  double largest_stored(const CsrView& A) const {
+    double largest = 0;
+    for (i64 i = slice_.first_row; i < slice_.first_row + slice_.rows; i++) {
+      double sum = 0;
+      for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
+        sum += A.values[k];
+        largest = std::max(largest, std::abs(A.values[k]));
+      }
+      largest = std::max(largest, std::abs(sum));
+    }
+    return largest;
   }
   void apply(Vec x, Vec y, const Split& split) const override {
     const Entry* values = device_values_ ? device_values_ : values_.data();

@@ -50,6 +50,8 @@ class GridLevels final : public MultigridLevels {
   GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone = level_rows_of_cpus,
              CyclePrecision precision = CyclePrecision::full);
   void update(const CsrView& A) override;
+  /// Not where phases have come that were not there: they want polynomials of a degree more.
+  bool fits() const override { return degree_ > 1 || !levels_.front().has_phases; }
 
   int count() const override { return int(levels_.size()); }
   const GridLevel& level(int l) const { return levels_[std::size_t(l)]; }

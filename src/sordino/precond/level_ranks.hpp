@@ -14,9 +14,9 @@
 
 namespace sordino {
 
-/// Levels of at most so many rows live on one rank unless somebody says otherwise (Options::level_rows). On a GPU the fourteen
-/// commands of a V-cycle on a level take some 25 us, of which so many rows are a tenth, and shared between nodes the level
-/// takes some 85 (docs/multigrid.md). A core of a CPU computes as long for a few hundred rows as it waits for messages.
+/// Levels of at most so many rows live on one rank unless somebody says otherwise (Options::level_rows). On a GPU the commands
+/// of a V-cycle on a level take ten times what so many rows do, and shared between nodes a level waits for a message of each of
+/// its halos (docs/multigrid.md). A core of a CPU computes as long for a few hundred rows as it waits for messages.
 inline constexpr int level_rows_of_gpus = 16384, level_rows_of_cpus = 512;
 
 /// Ranks that hand their rows to one between two levels.

@@ -40,6 +40,8 @@ class MultigridLevels {
   /// The same levels for other values of the first one's matrix. Throws bad_argument, and leaves all as it was, for a diagonal
   /// that is not positive.
   virtual void update(const CsrView& A) = 0;
+  /// Whether cycles that are recorded are good for the values of the last update(), too, and need not be made anew.
+  virtual bool fits() const { return true; }
 
   virtual int count() const = 0;
   virtual CsrView matrix(int l) const = 0;  // of the first level as it was given

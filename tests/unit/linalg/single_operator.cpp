@@ -138,3 +138,19 @@ TEST("single precision: what a row adds up to is kept beside entries a million t
       for (double y : found.y) CHECK(std::abs(y - 1) <= 0x1p-11);
     }
 }
+
+TEST("half precision: rows that add up to more than any entry are scaled by that") {
+  CsrMatrix A = poisson(6, 6, 6, 27, 1);
+  for (double& value : A.values) value = std::abs(value) + 0.9 * std::abs(A.values[0]);
+  const std::vector<double> ones(std::size_t(A.n), 1.0);
+  for (const char* storage : {"csr", "dia"}) {
+    host::HostEngine host({.ranks = 2});
+    const Found found =
+        product_of(host, A.view(), even_partition(A.n, 2), diagonals_of(A.view(), storage), CyclePrecision::half, 0, ones);
+    for (i64 i = 0; i < A.n; i++) {
+      double sum = 0;
+      for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++) sum += A.values[std::size_t(k)];
+      CHECK_NEAR(found.y[std::size_t(i)], sum, 0x1p-10 * sum);
+    }
+  }
+}
