@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 
 import numpy as np
@@ -50,6 +51,31 @@ def test_the_page_has_the_factor_its_plan_bytes_and_accuracy_and_is_told(cli, fi
     assert any(line.startswith("tiny pivots of U 0") for line in words)
     assert any("as the machine h100x2 is described; the solve reaches" in line for line in words)
     assert "http" not in re.sub(r'xmlns="[^"]*"', "", page)  # nothing is loaded
+
+
+def test_names_of_machines_are_text(cli, files, tmp_path):
+    described = {**machines.load("h100x2"), "name": "<b>mine</b>"}
+    (tmp_path / "mine.json").write_text(json.dumps(described), encoding="utf-8")
+    run(cli, "--engine", "model", "--machine", "mine.json")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<b>" not in page and "&lt;b&gt;mine&lt;/b&gt;" in page
+
+
+def test_a_solve_there_and_back_through_one_modelled_triangle_is_told_as_one_way(cli, files, tmp_path):
+    sordino.io.save_factors("half.npz", sordino.ic0(files).factors)
+    code, out, _ = cli("trsv", "half.npz", "--engine", "model", "--report", "page.html")
+    assert code == 0 and "on the described machine, one way of two" in out
+    assert any(line.startswith("a solve, one way of two") for line in words_of(tmp_path / "page.html"))
+
+
+def test_a_page_is_written_where_plans_cannot_be_saved(cli, files, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise sordino.Unsupported("each way has chosen its own")
+
+    monkeypatch.setattr(sordino.FactorizedLU, "save_plans", refuse)
+    code, _, err = cli("trsv", "A.mtx", "--factor", "--report", "page.html", "--save-plans", "plans.npz")
+    assert code == 2 and "each way has chosen its own" in err
+    assert (tmp_path / "page.html").exists()
 
 
 def test_floors_are_bytes_over_the_bandwidth_of_all_ranks(cli, files, tmp_path):

@@ -21,8 +21,6 @@ def check(given: Namespace, columns: int) -> None:
     """Refuse what is of our own plan."""
     if columns != 1:
         raise BadArgument(f"the paper's model is of one right-hand side: leave out --nrhs {columns}")
-    if given.layouts:
-        raise BadArgument("--layouts compares those of our own plan: with --algorithm paper they are all compared")
     for name in ("plan", "plot", "measured"):
         if getattr(given, name) is not None:
             raise BadArgument(f"--{name} draws predictions of our own algorithm: leave out --algorithm paper")

@@ -156,7 +156,9 @@ def _bytes_section(system: System, found: Found, given: Namespace) -> str:
             f" The floor is that at {quantity(roof.bandwidth, 'B/s')}, {roof.source}; "
             f"the solve reaches {100 * part:.2g} % of it."
         )
-    return html.section("Time, bytes and floor", f'<p class="caption">{escape(caption)}</p>{table(heads, rows)}')
+    return html.section(
+        "Time, bytes and floor", f'<p class="caption">{escape(caption)}</p>{table(heads, rows)}'
+    )
 
 
 def _floor(moved: int, roof: Roof | None) -> str:
