@@ -97,8 +97,8 @@ def factorized(
     -----
     TinyPivotWarning
         A pivot is below four roundings for each row of the triangle, or the root of a rounding, times the largest entry
-        of its row or of its column: elimination may have meant zero. Which row; rows that are scaled badly are told, too.
-        Solves are refined, or by rows, where inverted blocks are seen to lose what substitution keeps.
+        of its row or of its column: elimination may have meant zero. Which row; badly scaled rows are told,
+        too. Solves are refined, or by rows, where inverted blocks are seen to lose what substitution keeps.
 
     Notes
     -----

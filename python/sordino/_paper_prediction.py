@@ -30,8 +30,8 @@ def by_critical_path(
     Parameters
     ----------
     machine : dict
-        Of summit, as it is described here, the paper's bandwidths and messages, of which L_g and the shape of the curves
-        are assumed; of others those that follow from memory, links and 132 multiprocessors a GPU.
+        Of summit, as it is described here, the paper's bandwidths and messages, of which L_g and the shape of the
+        curves are assumed; of others those that follow from memory, links and 132 multiprocessors a GPU.
     layouts : list of (P, Q)
     width : int, optional
         Most columns of a block; the paper's 128, if not given.
