@@ -210,6 +210,9 @@ struct TriangularSolver<V>::State {
     return other;
   }
   void solve(const V* b, V* x, i64 columns, How how) {
+    if (has_no_values)
+      throw Error(Errc::unsupported,
+                  "the last values of the triangle were refused when the ones before were gone: update it with others first");
     TriangularRunner<V>& by = runner(how);
     by.solve(b, x, columns, how == How::adjoint);
     modelled_seconds = by.modelled_seconds();
@@ -230,8 +233,8 @@ struct TriangularSolver<V>::State {
 
   int refinements_wanted(const TriangleView<V>& L, How how) {
     if (rows) return 0;  // as exact as substitution is
-    const int steps = trsv::refinements_wanted<V>(L, how, solving(how), options.threads);
-    return factor && wants_all_steps<V>(factor->growth()) ? most_refinements : steps;
+    if (factor && wants_all_steps<V>(factor->growth())) return most_refinements;
+    return trsv::refinements_wanted<V>(L, how, solving(how), options.threads);
   }
   /// Keeps the triangle by rows from now on where its inverses have lost what refinement cannot find again.
   void leave_lost_blocks(const TriangleView<V>& L) {
@@ -241,6 +244,7 @@ struct TriangularSolver<V>::State {
                   "a pivot is so small that inverses of blocks would lose all digits, and the triangle is to be kept by rows, "
                   "which one process alone solves with: use engine host");
     emplace_rows(L);
+    by_values = true;
     forward = {}, backward = {};
     factor.reset();
   }
@@ -255,6 +259,8 @@ struct TriangularSolver<V>::State {
   i64 plans_print = 0;                 // of saved plans that were taken
   std::optional<Factor<V>> factor;     // either,
   std::optional<LevelFactor<V>> rows;  //   or
+  bool by_values = false;              //   rows, because of values that the triangle has or had
+  bool has_no_values = false;          // new ones were refused when the old ones were gone
   std::optional<PaperTriangle<V>> paper;
   i64 entries = 0;
   TinyPivots tiny;
@@ -296,13 +302,17 @@ void TriangularSolver<V>::update(const TriangleView<V>& L) {
   if (state_->options.engine != "processes") return state_->update(L);
   Accord accord(all_processes(state_->options.timeout, "update"));
   accord.together([&] { state_->factor->check_update(L); });  // before one of them takes new values
+  state_->has_no_values = true;
   accord.together([&] { state_->update(L); });
+  state_->has_no_values = false;
 }
 
 template <class V>
 SavedPlans TriangularSolver<V>::saved_plans() const {
   const std::lock_guard lock(state_->turn);
   if (state_->paper) throw Error(Errc::unsupported, "algorithm paper has no plans to save");
+  if (state_->by_values)
+    throw Error(Errc::unsupported, "the triangle is kept by rows because of its values, and plans are of the pattern alone");
   SavedPlans all;
   all.facts = state_->facts;
   all.facts[ranks_fact] = state_->planned_ranks();

@@ -45,7 +45,7 @@ struct TriangularStatistics {
   int forward_ranks = 0, backward_ranks = 0;    // of the plans; 0 until such a solve is planned
   std::string forward_reason, backward_reason;  // why so many, where ranks were chosen
   trsv::TinyPivots tiny;
-  double growth = 1;            // of roundings by inverses (trsv::Factor::growth)
+  double growth = 1;            // of roundings by inverses, no bound (trsv::Factor::growth)
   i32 width = 0;                // most columns of a block; 0 of rows
   std::string width_reason;     // why, where it was chosen by prediction
   double setup_seconds = 0;     // supernodes, blocks and inverted triangles; of the last update, after one
@@ -77,16 +77,19 @@ class TriangularSolver {
 
   /// How many steps of refinement solutions want, at most 3, by a trial (trsv::refinements_wanted): none where errors are of 16
   /// roundings or four times substitution's, as of most triangles, and of one that is kept by rows, where nothing is inverted;
-  /// 3 where inverses grow by more than the root of a rounding. Cost: trsv::refinements_wanted.
+  /// 3 where inverses grow by more than the root of a rounding, without a trial. Cost: trsv::refinements_wanted.
   int refinements_wanted(const trsv::TriangleView<V>& L, trsv::How how);
 
   /// New values of the same pattern: plans stay. What is refused leaves the old ones. Of engine processes it is collective:
-  /// what one of them refuses, all refuse, and who waits longer than the timeout for the others throws peer_failed.
+  /// what one of them refuses, all refuse, and who waits longer than the timeout for the others throws peer_failed. What is
+  /// refused there after the factor has it, as inverses of blocks that lose all digits, leaves none: solves throw until another
+  /// update is not refused.
   void update(const trsv::TriangleView<V>& L);
 
   /// Supernodes, and the plans of the directions that were solved so far, for solvers with this pattern, type, width and ranks.
   /// Of a triangle that is kept by rows the fact alone, which is then not found out again: its plans take no longer to make
-  /// than to read. Throws Errc::unsupported of algorithm paper, and where the number of ranks is chosen.
+  /// than to read. Throws Errc::unsupported of algorithm paper, where each way has chosen another number of ranks or none
+  /// has, and of a triangle that is kept by rows because of its values: others of its pattern need not be.
   trsv::SavedPlans saved_plans() const;
 
   TriangularStatistics statistics() const;

@@ -52,9 +52,10 @@ class Factor {
   const V* values() const { return values_.data(); }
   double symbolic_seconds() const { return symbolic_seconds_; }  // of finding or checking supernodes, and of cutting blocks
   bool is_unit() const { return unit_; }
-  /// By how much more roundings the inverses leave than substitution would, at most: the largest, of all blocks [D; L], of
-  /// |D; L| |D^-1| |D| 1 over |D; L| 1, row by row, and of |D^T| |D^-T| |D; L|^T 1 over |D; L|^T 1. A small pivot beside small
-  /// entries alone does not make it large, one beside large entries of both its row and its column does.
+  /// By how much more roundings the inverses leave than substitution where entries of x are alike: the largest, of all blocks
+  /// [D; L], of |D; L| |D^-1| |D| 1 over |D; L| 1, row by row, and of |D^T| |D^-T| |D; L|^T 1 over |D; L|^T 1. A small pivot
+  /// beside small entries alone does not make it large, one beside large entries of both its row and its column does. No bound:
+  /// where x is small a large entry of a row hides nothing, but does so here (trial_of looks for such).
   double growth() const { return growth_; }
   i64 bytes() const { return i64(values_.size() * sizeof(V)); }
 

@@ -1,13 +1,10 @@
 #include "sordino/trsv/refinement.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <random>
-#include <type_traits>
 #include <utility>
 
 #include "sordino/trsv/substitution.hpp"
+#include "sordino/trsv/trial.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -37,17 +34,6 @@ Refinement refine_until(const TriangleView<V>& L, How how, const V* b, V* x, std
   return done;
 }
 
-/// L * 1, and columns of random numbers from -1 to 1.
-template <class V>
-std::vector<V> trial_of(const TriangleView<V>& L, How how, i64 columns) {
-  const std::vector<V> sums = times_ones(L, how);
-  std::vector<V> b(sums.size() * std::size_t(columns));
-  std::mt19937_64 bits;
-  for (std::size_t k = 0; k < b.size(); k++)
-    b[k] = k % std::size_t(columns) == 0 ? sums[k / std::size_t(columns)] : V(std::ldexp(double(bits() >> 11), -52) - 1);
-  return b;
-}
-
 }  // namespace
 
 template <class V>
@@ -60,7 +46,7 @@ Refinement refine(const TriangleView<V>& L, How how, const V* b, V* x, i64 colum
 template <class V>
 int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>& solve, int threads) {
   constexpr i64 columns = trial_columns;
-  const std::vector<V> b = trial_of(L, how, columns);
+  const std::vector<V> b = trial_of(L, how);
   std::vector<V> x(b.size());
   solve(b.data(), x.data(), columns);
   std::vector<double> errors = backward_errors(L, how, b.data(), x.data(), columns, threads);

@@ -27,8 +27,8 @@ inline constexpr int most_refinements = 3;
 template <class V>
 constexpr double rounding_of = std::is_same_v<V, float> ? 0x1p-24 : 0x1p-53;
 
-/// Whether that many steps make solves by blocks of this growth (Factor::growth) good whatever b is: each lessens an error by
-/// that many roundings.
+/// Whether that many steps make solves by blocks of this growth (Factor::growth) good, of x whose entries are alike: each
+/// lessens an error by that many roundings.
 template <class V>
 bool is_refinable(double growth) {
   const double left = growth * rounding_of<V>;
@@ -51,10 +51,9 @@ Refinement refine(const TriangleView<V>& L, How how, const V* b, V* x, i64 colum
                   const SolveColumns<V>& solve, int threads = 1);
 
 /// How many steps solves want, at most most_refinements: as many as leave each column of a trial a backward error of 16
-/// roundings, or of four times that of substitution with the same b. The trial is L x = L * 1, where inverting an
-/// ill-conditioned block costs most, and three right-hand sides of random numbers, the same in every run. Cost: a solve with
-/// four columns, a plain pass over L and one of four columns; where that leaves more than 16 roundings, substitution and
-/// another pass; and those of each step.
+/// roundings, or of four times that of substitution with the same b. What is tried: trial_of. Cost: a solve with four columns,
+/// seven plain passes over L and one of four columns; where that leaves more than 16 roundings, substitution and another pass;
+/// and those of each step.
 template <class V>
 int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>& solve, int threads = 1);
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "sordino/base/parallel.hpp"
+#include "sordino/trsv/entries.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -56,22 +57,6 @@ V value_of(const Left& left, std::size_t k) {
 template <class V>
 double magnitude_of(const Left& left, std::size_t k) {
   return parts<V> == 2 ? std::hypot(left.value(2 * k), left.value(2 * k + 1)) : std::fabs(left.value(k));
-}
-
-/// Calls entry(row, column, value) for each entry of columns [begin, end) of L, or of the rows of L^T or L^H that these are.
-template <class V, class Entry>
-void each_entry_of(const TriangleView<V>& L, How how, i64 begin, i64 end, const Entry& entry) {
-  for (i64 j = begin; j < end; j++) {
-    if (L.unit) entry(j, j, V{1});
-    for (i64 k = L.pattern.begin[j]; k < L.pattern.begin[j + 1]; k++) {
-      const i64 i = L.pattern.rows[k];
-      if (L.unit && i == j) continue;
-      if (how == How::plain)
-        entry(i, j, L.values[k]);
-      else
-        entry(j, i, how == How::adjoint ? conjugate(L.values[k]) : L.values[k]);
-    }
-  }
 }
 
 /// For all; of L^T and L^H rows are dealt out to threads.

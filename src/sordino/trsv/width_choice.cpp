@@ -23,11 +23,12 @@ std::string milliseconds(double seconds) {
 std::string WidthChoice::said() const {
   const WidthPrediction& taken = predicted[best];
   std::string text = "width " + std::to_string(taken.width) + ": ";
-  if (predicted.size() == 1) return text + "no supernode is wider";
+  const std::string few = "wider ones have fewer blocks than there are ranks";
+  if (predicted.size() == 1) return text + (too_few_blocks ? few : "no supernode is wider");
   text += "both ways are predicted to take " + milliseconds(taken.seconds);
   for (const WidthPrediction& p : predicted)
     if (p.width != taken.width) text += ", " + milliseconds(p.seconds) + " with " + std::to_string(p.width);
-  return text;
+  return too_few_blocks ? text + "; " + few : text;
 }
 
 WidthChoice choose_width(const Supernodes& nodes, i64 value_bytes, const Machine& machine, const PlanOptions& options) {
@@ -38,7 +39,8 @@ WidthChoice choose_width(const Supernodes& nodes, i64 value_bytes, const Machine
     if (!first && choice.predicted.back().width >= most) break;
     if (first && width >= most) return {.predicted = {{width, 0}}};
     const Blocks blocks = cut(nodes, width);
-    if (!first && blocks.count() < options.ranks) break;
+    choice.too_few_blocks = !first && blocks.count() < options.ranks;
+    if (choice.too_few_blocks) break;
     WidthPrediction tried{width, 0};
     for (const Direction way : {Direction::forward, Direction::backward}) {
       const Plan plan = make_plan(blocks, way, value_bytes, options);

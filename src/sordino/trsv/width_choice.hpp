@@ -12,12 +12,12 @@ namespace sordino::trsv {
 /// That are compared. Wider blocks have fewer hops, but their way back is slower than predicted (docs/adr/0040).
 inline constexpr std::array<i32, 4> widths_to_try{32, 64, 128, 256};
 
-/// Of the time that narrower blocks are predicted to take, wider ones must save so much: inverting them costs more, and loses
-/// more digits where they are ill-conditioned.
+/// Of the time that the width taken so far is predicted to take, a wider one must save so much: inverting wide blocks costs
+/// more, and loses more digits where they are ill-conditioned.
 constexpr double worth_wider_blocks = 0.05;
 
-/// Where no machine is described. On a host widths from 64 to 512 take the same time to within what is measured, and setup
-/// grows with them (docs/triangular_solves.md, "Widths").
+/// Where no machine is described. On a host wider blocks were not seen to be faster, and setup grows with them
+/// (docs/triangular_solves.md, "Widths").
 inline constexpr i32 width_of_hosts = 128;
 
 struct WidthPrediction {
@@ -28,9 +28,11 @@ struct WidthPrediction {
 struct WidthChoice {
   std::vector<WidthPrediction> predicted;  // in ascending order
   std::size_t best = 0;                    // the last one that saves enough of what the one before it that was taken takes
+  bool too_few_blocks = false;             // wider ones would have fewer than there are ranks
 
   i32 width() const { return predicted[best].width; }
-  /// "width 128: both ways are predicted to take 1.2 ms, 2.1 ms with 32, 1.5 ms with 64, 1.18 ms with 256".
+  /// "width 128: both ways are predicted to take 1.2 ms, 2.1 ms with 32, 1.5 ms with 64, 1.18 ms with 256"; and why wider
+  /// ones were not compared, where it is for want of blocks.
   std::string said() const;
 };
 

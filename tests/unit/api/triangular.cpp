@@ -194,6 +194,30 @@ TEST("new values keep the plans; what is refused leaves the old ones") {
   CHECK(x == again);
 }
 
+TEST("processes whose new values were refused too late solve nothing until they get others") {
+  NOTE(fresh::said());
+  fresh::Random random(27);
+  const Columns c = dense(30);
+  const auto values = triangles::values_of<double>(c, random);
+  const auto b = triangles::vector_of<double>(c.n, random);
+  TriangularSolver<double> solver({c.pattern(), values.data()}, {.engine = "processes", .timeout = 20});
+  std::vector<double> first(b.size()), x(b.size());
+  solver.solve(b.data(), first.data());
+  auto others = values;
+  others[0] = 0;
+  CHECK_THROWS(solver.update({c.pattern(), others.data()}), Error, "the pivot of row 0 is zero");
+  solver.solve(b.data(), x.data());  // with the old ones
+  CHECK(x == first);
+  others[0] = values[0];
+  others[std::size_t(c.begin[15])] *= 1e-30;
+  CHECK_THROWS(solver.update({c.pattern(), others.data()}), Error, "inverses of blocks would lose all digits");
+  for (How how : ways)
+    CHECK_THROWS(solver.solve(b.data(), x.data(), 1, how), Error, "the last values of the triangle were refused");
+  solver.update({c.pattern(), values.data()});
+  solver.solve(b.data(), x.data());
+  CHECK(x == first);
+}
+
 TEST("several threads take turns with one solver") {
   NOTE(fresh::said());
   fresh::Random random(25);

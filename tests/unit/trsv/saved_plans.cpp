@@ -128,6 +128,29 @@ TEST("of a triangle by rows the fact alone is saved, and is taken for it by ever
   }
 }
 
+TEST("plans of a triangle that its values alone keep by rows are not saved") {
+  NOTE(fresh::said());
+  fresh::Random random(77);
+  Case k = grid(random);
+  const auto plain = k.values;
+  const std::size_t pivot = std::size_t(k.c.begin[std::size_t(k.c.n - 3)]);  // in the last block, which is dense
+  k.values[pivot] *= 1e-30;
+  TriangularSolver<double> first(k.L(), k.options(1));
+  REQUIRE(first.statistics().by_rows);
+  const char* said = "the triangle is kept by rows because of its values, and plans are of the pattern alone";
+  CHECK_THROWS(first.saved_plans(), Error, said);
+  k.values = plain;
+  TriangularSolver<double> second(k.L(), k.options(1));
+  k.solved(second, How::plain);
+  CHECK(!second.saved_plans().forward.tasks.empty());
+  k.values[pivot] *= 1e-30;
+  second.update(k.L());
+  CHECK_THROWS(second.saved_plans(), Error, said);
+  k.values = plain;
+  second.update(k.L());  // rows they stay
+  CHECK_THROWS(second.saved_plans(), Error, said);
+}
+
 TEST("a file's word decides whether a triangle is kept by rows, and half a word is refused") {
   NOTE(fresh::said());
   fresh::Random random(77);
