@@ -210,6 +210,16 @@ class HMatrixProducts:
     def most_columns(self) -> int: ...
     def ranks(self) -> int: ...
 
+def paper_trsv_layouts(
+    begin: np.ndarray,
+    rows: np.ndarray,
+    directions: list[str],
+    width: int,
+    summit: bool,
+    machine: Any,
+    layouts: list[tuple[int, int]],
+    all: bool,
+) -> dict[str, Any]: ...
 def paper_trsv_scaling(name: str, most_gpus: int, seed: int) -> list[dict[str, Any]]: ...
 def predicted_triangle(
     begin: np.ndarray,

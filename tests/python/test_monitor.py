@@ -29,6 +29,8 @@ LONG = (
     "host",
     "--rtol",
     "1e-9",
+    "--precond",
+    "jacobi",
 )
 
 
