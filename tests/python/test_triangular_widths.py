@@ -152,4 +152,7 @@ def test_the_page_of_limits_has_the_trials_before_and_since():
     assert said in page
     steps = {(row["problem"].split(".")[0][:5], row["factor"]): row["steps"] for row in since}
     assert steps["Scale", "L"] == steps["add20", "U"] == 0 < steps["bayer", "U"]
-    assert "by the trial of four, which came later, neither takes a step on a host" in page
+    assert (
+        "by a trial of four, which came later and before two of them were aimed, neither takes a step on a host"
+        in page
+    )
