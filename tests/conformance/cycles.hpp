@@ -38,6 +38,14 @@ inline double relative_residual(const CsrMatrix& A, const std::vector<double>& x
   return std::sqrt(off / norm);
 }
 
+/// Iterations to 1e-8 of a solve that is checked.
+inline int iterations(const CsrMatrix& A, const std::vector<double>& b, const Options& o) {
+  const problems::Solved s = problems::solve(A.view(), b, o);
+  CHECK(s.report.status == Status::converged);
+  CHECK(relative_residual(A, s.x, b) <= 1.01e-8);
+  return s.report.iterations;
+}
+
 /// Values with that on the diagonal of a row.
 inline std::vector<double> with_diagonal(const CsrMatrix& A, i64 row, double value) {
   std::vector<double> values = A.values;

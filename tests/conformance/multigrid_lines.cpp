@@ -21,14 +21,6 @@ Options with(const Extents& g, const std::string& method, int ranks) {
   return o;
 }
 
-/// Iterations to 1e-8 of V-cycles, which are checked.
-int iterations(const CsrMatrix& A, const std::vector<double>& b, const Options& o) {
-  const Solved s = problems::solve(A.view(), b, o);
-  CHECK(s.report.status == Status::converged);
-  CHECK(relative_residual(A, s.x, b) <= 1.01e-8);
-  return s.report.iterations;
-}
-
 /// How many products with matrices a V-cycle records, but the inverse's.
 int products_of(const CsrMatrix& A, const Extents& grid) {
   const auto levels = std::make_shared<GridLevels>(A.view(), grid, layers_of(A, grid, 1));

@@ -28,14 +28,6 @@ Options with(const Extents& g, int ranks, const std::string& cycle = "v", int le
   return o;
 }
 
-/// Iterations to 1e-8, which are checked.
-int iterations(const CsrMatrix& A, const std::vector<double>& b, const Options& o) {
-  const Solved s = problems::solve(A.view(), b, o);
-  CHECK(s.report.status == Status::converged);
-  CHECK(relative_residual(A, s.x, b) <= 1.01e-8);
-  return s.report.iterations;
-}
-
 /// Levels of a grid of cubes without its matrix.
 std::vector<GridStep> steps_of(const Extents& grid, i64 depth, int ranks, i64 alone = level_rows_of_gpus) {
   Tiling layers{.grid = grid, .tile = {1, 1, depth}};
