@@ -4,12 +4,14 @@ python bench/multigrid_levels.py [--sizes 64,128] [--contrast 1] [--precond mg:v
     [--machine NAME] [--ranks 2] [--library numpy] [--repeats 3] [--record FILE]
 
 Random right-hand sides, to 1e-8. Seconds of a solve are the median of untraced ones; the levels are those of a solve
-with a trace, by each rank that has one. With cupy or torch as library b and x are on a GPU.
+with a trace, by each rank that has one. With cupy or torch as library b and x are on a GPU. Of one rank the cycle's
+kernels on the two finest levels stand beside their rooflines, operations / peak + bytes / bandwidth of a copy.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 import statistics
 import sys
@@ -20,7 +22,38 @@ from grid_preconditioners import RTOL, vector
 
 import sordino
 from sordino.bench import _records
-from sordino.report.levels import by_level, cells_of, small_share
+from sordino.bench.kernels import measured_roof
+from sordino.report.levels import by_level, cells_of, small_share, work_of_commands
+
+#: Of the finest levels, whose kernels stand beside their rooflines.
+FINEST = 2
+
+
+def beside_rooflines(
+    trace: Any, kernels: list[dict[str, Any]], cells: list[tuple[int, int, int]], roof: dict[str, float]
+) -> list[dict[str, Any]]:
+    """Each kernel of a cycle on the finest levels: the median of its calls, its bytes and its roofline.
+
+    `kernels` are a whole solve's on one rank, by name over all levels: each has as many bytes a cell on all of them.
+    """
+    by_name = {kernel["name"]: kernel for kernel in kernels}
+    work = work_of_commands(trace, 0)
+    count = [math.prod(level) for level in cells]
+    around = by_name["SpMV"]["calls"] - sum(len(calls) for (_, name), calls in work.items() if name == "SpMV")
+    rows = []
+    for (place, name), calls in sorted(work.items()):
+        if place >= FINEST or name not in by_name:
+            continue
+        visited = sum(len(of) * count[at] for (at, other), of in work.items() if other == name)
+        visited += around * count[0] if name == "SpMV" else 0
+        of_a_call = {key: by_name[name][key] * count[place] / visited for key in ("bytes", "flops")}
+        seconds = statistics.median(calls)
+        roofline = of_a_call["flops"] / roof["flops"] + of_a_call["bytes"] / roof["bandwidth"]
+        rows.append(
+            {"level": place, "name": name, "seconds": seconds, "roofline_s": roofline, "calls": len(calls)}
+            | of_a_call
+        )
+    return rows
 
 
 def measure(size: int, ranks: int, given: argparse.Namespace) -> dict[str, Any]:
@@ -40,17 +73,21 @@ def measure(size: int, ranks: int, given: argparse.Namespace) -> dict[str, Any]:
     options |= {"grid": cells} if precond == "mg" else {}
     with sordino.Solver(A, ranks=ranks, **options) as solver:
         found = [solver.solve(b) for _ in range(given.repeats + 1)][1:]
-    with sordino.Solver(A, ranks=ranks, trace=True, **options) as solver:
+    with sordino.Solver(A, ranks=ranks, trace=True, time_commands=True, **options) as solver:
         solver.solve(b)
-        trace = solver.solve(b).report.trace
+        traced = solver.solve(b)
+    trace = traced.report.trace
     levels = {rank: by_level(trace, rank) for rank in sorted({int(span["rank"]) for span in trace})}
     middle = levels[len(levels) // 2]
+    roof = measured_roof(given.engine) if ranks == 1 and given.engine in ("host", "cuda") else {}
+    grids = cells_of(cells, len(middle) - 1)
+    kernels = beside_rooflines(trace, traced.ledger["kernels"], grids, roof) if roof and middle else []
     return {
         "bench": "multigrid_levels", "size": size, "contrast": given.contrast, **options, "ranks": ranks,
         "library": given.library, "repeats": given.repeats, "iterations": found[0].iterations,
         "true_residual": max(each.true_residual for each in found),
         "solve_s": statistics.median(each.seconds for each in found),
-        "cells": cells_of(cells, len(middle) - 1), "below_32": small_share(middle, cells) if middle else None,
+        "cells": grids, **roof, "kernels": kernels, "below_32": small_share(middle, cells) if middle else None,
         "levels": {str(rank): [level.facts() for level in of] for rank, of in levels.items()},
     }  # fmt: skip
 
@@ -84,6 +121,13 @@ def main() -> int:
                 taken = {key[:-2]: f"{1e6 * value:.1f}" for key, value in level.items() if key.endswith("_s")}
                 print(
                     f"  level {level['place']:2}, {level['commands']:5.1f} commands, us: {taken}", flush=True
+                )
+            for kernel in row["kernels"]:
+                part = kernel["roofline_s"] / kernel["seconds"] if kernel["seconds"] else 0.0
+                print(
+                    f"  level {kernel['level']} {kernel['name']}: {1e6 * kernel['seconds']:.1f} us, "
+                    f"{part:.2f} of its roofline",
+                    flush=True,
                 )
             if given.record:
                 _records.append(given.record, [row], command, given.commit or _records.commit())

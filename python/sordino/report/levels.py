@@ -107,6 +107,17 @@ def by_level(trace: Sequence[dict[str, Any]], rank: int, at_once: int = 1) -> li
     return _with_owner(levels, owners) if len(owners) == len(levels) else levels
 
 
+def work_of_commands(trace: Sequence[dict[str, Any]], rank: int) -> dict[tuple[int, str], list[float]]:
+    """Seconds that each call of a cycle's command works, without its waits and its launch, by place and name."""
+    commands = list(_commands(trace, rank))
+    _place(commands)
+    found: dict[tuple[int, str], list[float]] = {}
+    for command in commands:
+        if command.place != AROUND:
+            found.setdefault((command.place, command.name), []).append(_work(command))
+    return found
+
+
 def _with_owner(levels: list[Level], owner: list[Level]) -> list[Level]:
     """From the first level on of which the rank owns no rows, the owner's; in all they take what they did."""
     works = [mine.work_s >= _NO_WORK * other.work_s for mine, other in zip(levels[:-1], owner, strict=False)]
@@ -142,18 +153,23 @@ def _of_rank(trace: Sequence[dict[str, Any]], rank: int, at_once: int) -> list[L
 
 def _with(level: Level, command: _Command) -> Level:
     inside = command.inside
-    waits = sum(inside.get(kind, 0.0) for kind in _WAITS)
     launch, known = inside.get("launch", 0.0), "launch" in inside
     more = {name: inside.get(kind, 0.0) for kind, name in {**_WAITS, **_UNDER_WAY}.items()}
     added = {name: getattr(level, name) + seconds for name, seconds in more.items()}
     return replace(
         level,
         commands=level.commands + 1,
-        work_s=level.work_s + max(0.0, command.seconds - waits - launch),
+        work_s=level.work_s + _work(command),
         launch_s=level.launch_s + (launch if known else command.gap),
         sums=level.sums + command.sums,
         **added,
     )
+
+
+def _work(command: _Command) -> float:
+    inside = command.inside
+    waits = sum(inside.get(kind, 0.0) for kind in _WAITS)
+    return max(0.0, command.seconds - waits - inside.get("launch", 0.0))
 
 
 def _commands(trace: Sequence[dict[str, Any]], rank: int) -> Iterator[_Command]:

@@ -25,7 +25,8 @@ struct PaperFigure {
 };
 
 struct PaperPlan {
-  int repeats = 3;          // samples of each way, of up to 20 products in a row; fewer if they take more than 3 seconds
+  int repeats = 3;          // samples of each way, of up to 20 products in a row; fewer if they take more than 3 seconds,
+                            // one if a product takes a second
   std::string cublas = {};  // a libcublas.so to load; empty: what the loader finds
   int gpus = 1;             // more than one: then batches of variable sizes on so many, too (paper_devices.hpp)
 };
