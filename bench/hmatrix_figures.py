@@ -133,27 +133,40 @@ def _batch_of(row: dict[str, Any]) -> str:
     return f"{kind}, {row['sort'].replace('none', 'unsorted')}, {count}"
 
 
-def hmatrix_products() -> None:
-    """Paper 000, Fig. 9, on one H200: a mark for each number of streams, and ours."""
-    rows = [r for r in rows_of("hmatrix_paper_ways", "h200") if r["bench"] == "hmatrix-paper-ways"]
-    rows = [r for r in rows if r.get("gpus", 1) == 1]  # older ones do not say
+def _products(panels: Any, rows: Rows) -> None:
+    """A panel for each surface: a mark for each number of streams, and ours."""
     labels = list(groups(rows, _batch_of))
+    for axes, (surface, of_surface) in zip(panels, groups(rows, lambda r: r["surface"]).items(), strict=True):
+        for streams, found in groups(of_surface, lambda r: r["streams"]).items():
+            taken = [1e-9 * r["stored_bytes"] / r["seconds"] for r in found]
+            places, label = [labels.index(_batch_of(r)) for r in found], f"streams: {streams}"
+            axes.plot(taken, places, _MARKS[streams], ms=4, label=label)
+        ours = 1e-9 * of_surface[0]["stored_bytes"] / of_surface[0]["our_seconds"]
+        axes.axvline(ours, color="k", ls="--", label="ours")
+        axes.set(xlim=(0, None), xlabel="GB/s of the matrix", title=surface)
+        axes.set_yticks(range(len(labels)), labels if axes is panels[0] else [])
+        axes.invert_yaxis()
 
-    def draw(left: Any, right: Any) -> None:
-        by_size = groups(rows, lambda r: r["surface"])
-        for axes, (surface, of_surface) in zip((left, right), by_size.items(), strict=True):
-            for streams, found in groups(of_surface, lambda r: r["streams"]).items():
-                taken = [1e-9 * r["stored_bytes"] / r["seconds"] for r in found]
-                places, label = [labels.index(_batch_of(r)) for r in found], f"streams: {streams}"
-                axes.plot(taken, places, _MARKS[streams], ms=4, label=label)
-            ours = 1e-9 * of_surface[0]["stored_bytes"] / of_surface[0]["our_seconds"]
-            axes.axvline(ours, color="k", ls="--", label="ours")
-            axes.set(xlim=(0, None), xlabel="GB/s of the matrix", title=surface)
-            axes.set_yticks(range(len(labels)), labels if axes is left else [])
-            axes.invert_yaxis()
 
+def _measured_ways(rows: Rows) -> Rows:
+    """Those of one GPU; older ones do not say that they are."""
+    return [r for r in rows if r["bench"] == "hmatrix-paper-ways" and r.get("gpus", 1) == 1 and r["seconds"]]
+
+
+def hmatrix_products() -> None:
+    """Paper 000, Fig. 9, on one H200."""
+    rows = _measured_ways(rows_of("hmatrix_paper_ways", "h200"))
     if rows:
-        picture("hmatrix_products", draw)
+        picture("hmatrix_products", lambda left, right: _products((left, right), rows))
+
+
+def hmatrix_larger_products() -> None:
+    """Fig. 9 of matrices that are larger, or of other shapes, on one H100."""
+    rows = [r for name in ("hum2", "338ts", "hum6") for r in rows_of(f"hmatrix_paper_ways_{name}", "h100")]
+    figure, panels = figure_of(1, 3, (11, 4.2))
+    _products(panels, _measured_ways(rows))
+    panels[0].legend(fontsize=7)
+    save("hmatrix_larger_products", figure)
 
 
 def hmatrix_nodes() -> None:
@@ -226,6 +239,7 @@ def hmatrix_vectors() -> None:
 
 #: All that are drawn from records.
 DRAWN = (
-    hmatrix_nodes, hmatrix_parts, hmatrix_orders, hmatrix_batches, hmatrix_products, hmatrix_vectors,
+    hmatrix_nodes, hmatrix_parts, hmatrix_orders, hmatrix_batches, hmatrix_products,
+    hmatrix_larger_products, hmatrix_vectors,
     *hmatrix_iterations.DRAWN,
 )  # fmt: skip

@@ -55,6 +55,22 @@ def test_obstacles_nullspaces_and_new_values(ranks) -> None:
         assert again.converged and abs(again.iterations - first.iterations) <= 1
 
 
+@pytest.mark.parametrize("ranks", range(1, 1 + min(4, DEVICES)))
+@pytest.mark.parametrize("boundary", ["dirichlet", "neumann"])
+def test_cycles_by_themselves(boundary, ranks) -> None:
+    grid = (17, 16, 20)
+    A = sordino.poisson(*grid, boundary=boundary, contrast=10.0)
+    b = np.random.default_rng(11).standard_normal(A.shape[0])
+    b -= b.mean()
+    options = {
+        "solver": "richardson",
+        "ranks": ranks,
+        "nullspace": "constant" if boundary == "neumann" else "none",
+    }
+    host, gpu = (solved(A, b, grid, engine=engine, **options) for engine in ("host", "cuda"))
+    assert abs(host.iterations - gpu.iterations) <= 1
+
+
 def test_awkward_grids() -> None:
     for grid in ((1, 1, 1), (97, 1, 1), (31, 29, 1), (13, 11, 17), (2, 2, 64)):
         A = sordino.poisson(*grid)

@@ -225,6 +225,11 @@ def test_what_is_said_beside_the_table():
     assert f"The sphere of 10,400 triangles is {over_the_papers_best(10_400):.2f} times as fast" in page
     small = row("2026-11-23_hmatrix_h200", 10_400)
     assert f"reads at {part_of_reading(small):.2f} of the bandwidth" in page
+    (four,) = rows("2026-11-27_hmatrix_build_h100x4")
+    phases = four["phases"]
+    said = f"four {four['seconds']:.2f}, of which threads wait for GPUs for {phases['waiting']:.2f} "
+    said += f"and fetch values for {phases['fetching']:.2f} (`2026-11-27_hmatrix_build_h100x4`)"
+    assert said in page
     on_figure = rows("2026-11-26_hmatrix_paper_ways_hum2_h100")
     best = min(r["seconds"] for r in on_figure if str(r["way"]).startswith("variable"))
     assert f"{best / on_figure[0]['product_seconds']:.2f} on an H100" in page

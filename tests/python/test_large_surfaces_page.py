@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +34,34 @@ def test_ways_of_a_figure_are_told_as_recorded():
     said += f"cuBLAS takes {cublas[1]:,.0f} ms with one stream and {cublas[5]:,.0f} with the paper's five"
     said += f" (`bench/records/{name}`)"
     assert said in _page()
+
+
+def test_the_larger_matrices_of_fig_9_are_told_as_recorded():
+    names = {
+        "hum2": "2026-11-26_hmatrix_paper_ways_hum2_h100.jsonl",
+        "338ts": "2026-11-27_hmatrix_paper_ways_338ts_h100.jsonl",
+        "hum6": "2026-11-27_hmatrix_paper_ways_hum6_h100.jsonl",
+    }
+    calls = []
+    for matrix, name in names.items():
+        ours, *ways = _recorded(name)
+        assert f"`{name}`" in _page() or f"`bench/records/{name}`" in _page()
+        assert all(way["difference"] < 1e-14 and not way["failure"] for way in ways)
+        for way in ways:
+            if not way["seconds"]:
+                assert way["way"] == "fixed batch" and "too little memory" in way["remark"]
+                needed = int(re.search(r"(\d+) bytes needed", way["remark"])[1])
+                assert f"`fixed batch` of `{matrix}` would take {needed / 1e9:.0f} GB" in _page()
+        measured = [way for way in ways if way["seconds"]]
+        best = min(measured, key=lambda way: way["seconds"])
+        cublas = {way["streams"]: way for way in measured if way["way"] == "cublas"}
+        calls.append(cublas[1]["launches"])
+        took, our = 1e3 * best["seconds"], 1e3 * ours["product_seconds"]
+        said = f"| {best['sort']}, {best['batch']}, {best['streams']} | {took:.3f} | {our:.3f} | {took / our:.2f} | "
+        said += f"{ours['stored_bytes'] / ours['product_seconds'] / 1e9:,.0f} | "
+        said += " | ".join(f"{1e3 * cublas[streams]['seconds']:,.0f}" for streams in (1, 5)) + " |"
+        assert said in _page()
+    assert f"the {calls[1] / 1e6:.1f} and {calls[2] / 1e6:.1f} million calls of cuBLAS" in _page()
 
 
 def test_eight_million_triangles_on_one_gpu_are_told_as_recorded():
