@@ -71,26 +71,49 @@ struct RestrictResidual {
  private:
   using Number = NumberIn<Fine>;
 
-  /// What an aggregate takes from a cell and behind it, in 2^15.
-  SORDINO_HD Number of_cell(const i32 (&at)[3]) const {
+  /// A cell of an aggregate, and what lies behind it in each direction; zeros where there is none.
+  struct Taken {
+    CellWeights weights{};
+    Number own = 0, behind[3]{};
+
+    /// What the aggregate takes, in 2^15.
+    SORDINO_HD Number sum() const {
+      Number sum = Number(weights.own) * own;
+      for (int d = 0; d < 3; d++) sum += Number(weights.across[d]) * behind[d];
+      return sum;
+    }
+  };
+  SORDINO_HD Taken cell(const i32 (&at)[3]) const {
     const LayerShape& fine = shape.fine;
     const i32 i = at[0] + fine.stride[1] * at[1] + fine.stride[2] * at[2];
-    const CellWeights w = weights[i];
-    Number sum = Number(w.own) * r[i];
+    Taken taken{weights[i], r[i]};
     for (int d = 0; d < 3; d++)
-      if (shape.pairs[d]) sum += Number(w.across[d]) * r[fine.neighbour(i, at[d], d, at[d] & 1)];
-    return sum;
+      if (shape.pairs[d]) taken.behind[d] = r[fine.neighbour(i, at[d], d, at[d] & 1)];
+    return taken;
   }
+  /// Cells of a layer, four at most, are loaded before one is added: there are few aggregates, and each has to wait for memory
+  /// but twice.
   SORDINO_HD Number of_aggregate(i32 i) const {
     const LayerShape &fine = shape.fine, &coarse = shape.coarse;
     const i32 z = i / coarse.stride[2], y = (i - z * coarse.stride[2]) / coarse.stride[1],
               x = i - z * coarse.stride[2] - y * coarse.stride[1];
     const i32 begin[3] = {x << shape.pairs[0], y << shape.pairs[1], z << shape.pairs[2]};
-    i32 at[3];
     Number sum = 0;
-    for (at[2] = begin[2]; at[2] <= begin[2] + shape.pairs[2] && at[2] < fine.cells[2]; at[2]++)
-      for (at[1] = begin[1]; at[1] <= begin[1] + shape.pairs[1] && at[1] < fine.cells[1]; at[1]++)
-        for (at[0] = begin[0]; at[0] <= begin[0] + shape.pairs[0] && at[0] < fine.cells[0]; at[0]++) sum += of_cell(at);
+    for (i32 layer = begin[2]; layer <= begin[2] + shape.pairs[2] && layer < fine.cells[2]; layer++) {
+      Taken taken[4];
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+      for (int k = 0; k < 4; k++) {
+        const i32 right = k & 1, up = k >> 1, at[3] = {begin[0] + right, begin[1] + up, layer};
+        const bool is_there = right <= shape.pairs[0] && up <= shape.pairs[1] && at[0] < fine.cells[0] && at[1] < fine.cells[1];
+        if (is_there) taken[k] = cell(at);
+      }
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+      for (int k = 0; k < 4; k++) sum += taken[k].sum();
+    }
     return sum * Number(1.0 / CellWeights::one);
   }
 };
