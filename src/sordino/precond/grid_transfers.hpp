@@ -47,6 +47,7 @@ using ForeignRows = Foreign<const NumberIn<V>, how>;
 template <class Fine = double, class Coarse = double>
 struct RestrictResidual {
   static constexpr const char* name = "Restrict";
+  static constexpr int resident_blocks = 4;  // of GPUs: registers for what two cells load
   TransferShape shape;
   ForeignRows<Fine, Access::ghost> r;
   Foreign<const CellWeights, Access::read> weights;  // a word a row
@@ -83,37 +84,29 @@ struct RestrictResidual {
       return sum;
     }
   };
-  SORDINO_HD Taken cell(const i32 (&at)[3]) const {
+  SORDINO_HD Taken cell(i32 x, i32 y, i32 z) const {
     const LayerShape& fine = shape.fine;
-    const i32 i = at[0] + fine.stride[1] * at[1] + fine.stride[2] * at[2];
+    const i32 i = x + fine.stride[1] * y + fine.stride[2] * z;
     Taken taken{weights[i], r[i]};
-    for (int d = 0; d < 3; d++)
-      if (shape.pairs[d]) taken.behind[d] = r[fine.neighbour(i, at[d], d, at[d] & 1)];
+    if (shape.pairs[0]) taken.behind[0] = r[fine.neighbour(i, x, 0, x & 1)];
+    if (shape.pairs[1]) taken.behind[1] = r[fine.neighbour(i, y, 1, y & 1)];
+    if (shape.pairs[2]) taken.behind[2] = r[fine.neighbour(i, z, 2, z & 1)];
     return taken;
   }
-  /// Cells of a layer, four at most, are loaded before one is added: there are few aggregates, and each has to wait for memory
-  /// but twice.
+  /// Both cells of a line are loaded before one is added: there are few aggregates, and each waits for memory half as often.
   SORDINO_HD Number of_aggregate(i32 i) const {
     const LayerShape &fine = shape.fine, &coarse = shape.coarse;
     const i32 z = i / coarse.stride[2], y = (i - z * coarse.stride[2]) / coarse.stride[1],
               x = i - z * coarse.stride[2] - y * coarse.stride[1];
     const i32 begin[3] = {x << shape.pairs[0], y << shape.pairs[1], z << shape.pairs[2]};
+    const bool has_two = shape.pairs[0] != 0 && begin[0] + 1 < fine.cells[0];
     Number sum = 0;
-    for (i32 layer = begin[2]; layer <= begin[2] + shape.pairs[2] && layer < fine.cells[2]; layer++) {
-      Taken taken[4];
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-      for (int k = 0; k < 4; k++) {
-        const i32 right = k & 1, up = k >> 1, at[3] = {begin[0] + right, begin[1] + up, layer};
-        const bool is_there = right <= shape.pairs[0] && up <= shape.pairs[1] && at[0] < fine.cells[0] && at[1] < fine.cells[1];
-        if (is_there) taken[k] = cell(at);
+    for (i32 layer = begin[2]; layer <= begin[2] + shape.pairs[2] && layer < fine.cells[2]; layer++)
+      for (i32 line = begin[1]; line <= begin[1] + shape.pairs[1] && line < fine.cells[1]; line++) {
+        const Taken first = cell(begin[0], line, layer), second = has_two ? cell(begin[0] + 1, line, layer) : Taken{};
+        sum += first.sum();
+        sum += second.sum();
       }
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-      for (int k = 0; k < 4; k++) sum += taken[k].sum();
-    }
     return sum * Number(1.0 / CellWeights::one);
   }
 };
