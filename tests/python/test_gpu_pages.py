@@ -369,3 +369,17 @@ def test_27_points_and_boxes_on_gpus_are_told_as_measured():
     times = [f"{1e6 * r['iteration_s']:.1f}" for r in _lines("2026-11-26_boxes_h200x4.jsonl")]
     page = _page("adr/0035-boxes-keep-the-diagonals-of-the-grid.md")
     assert "slabs {}, boxes of 1 x 2 x 2 {}; with 27 points {} and {}.".format(*times) in page
+
+
+def test_incomplete_factors_take_what_choosing_says():
+    name = "2026-11-27_incomplete_h200.jsonl"
+    of_ilu0, of_ic0, spsv = _lines(name)
+    assert (of_ilu0["kind"], of_ic0["kind"]) == ("ilu0", "ic0")
+    assert of_ilu0["n"] == of_ic0["n"] == spsv["n"] == 128**3
+    assert f"{of_ilu0['ms']:.3f}" == f"{of_ic0['ms']:.3f}"
+    assert all(0.9 < row["setup_seconds"] < 1.2 for row in (of_ilu0, of_ic0))
+    page = _page("choosing.md")
+    assert f"of 7 points and 128^3 cells it takes {of_ilu0['ms']:.3f} ms on an H200, both ways" in page
+    assert (
+        f"SpSV takes {1e3 * spsv['seconds']:.3f} for the way forward alone (`bench/records/{name}`)" in page
+    )
