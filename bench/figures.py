@@ -2,7 +2,7 @@
 
 Here are those that show what papers 000 (Figs 12 to 15), 001 (Table V and Fig. 6), 002 (Figs 7 to 10) and 003
 (Figs 8 to 10, and 12) do; in solver_figures.py those of solvers, in rooflines.py that of kernels, in
-hmatrix_figures.py those of H-matrices (000, Figs 1, 7 to 9, 16, 17 and 19), in hmatrix_iterations.py those of whole
+hmatrix_figures.py those of H-matrices (000, Figs 1, 7 to 11, 16, 17 and 19), in hmatrix_iterations.py those of whole
 iterations on GPUs (000, Figs 10, 11, 16, 17(b) and 19), in trsv_figures.py those of triangular solves (004,
 Fig. 5, and plans), in multigrid_figures.py those of multigrid.
 

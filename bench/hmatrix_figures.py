@@ -1,7 +1,8 @@
-"""Pictures of H-matrices: their blocks, and BiCGStab on described clusters (paper 000, Figs 1, 7 to 9, 16, 17, 19)."""
+"""Pictures of H-matrices: their blocks, and BiCGStab on described clusters (paper 000, Figs 1, 7 to 11, 16, 17, 19)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import hmatrix_iterations
@@ -31,22 +32,24 @@ def _count(axes: Any, counts: list[int]) -> None:
 
 
 def hmatrix_ranks() -> None:
-    """Fig. 1: the blocks of a small sphere, and who of four ranks multiplies them, by leaves and in a grid."""
-    H = hmatrix(sphere(5, 10), 1e-6)
-    n, ranks = H.shape[0], 4
-    shared = {name: H.shares(ranks, name) for name in ("leaves", "grid")}
+    """Fig. 1: the blocks of 100ts by rank, and who of four ranks multiplies those of a small sphere."""
+    large, small, ranks = hmatrix(sphere(25, 45), 1e-6), hmatrix(sphere(5, 10), 1e-6), 4
+    shared = {name: small.shares(ranks, name) for name in ("leaves", "grid")}
     images = {
-        "(a) blocks, by rank; dense ones are red": painted(H.blocks, block_colours(H.blocks)[0], n),
+        "(a) blocks, by rank; dense ones are red": (large, large.blocks, block_colours(large.blocks)[0]),
         **{
-            f"({letter}) {name}: ranks 0 to {ranks - 1}; dense ones are darker": painted(
-                shares, rank_colours(shares), n
+            f"({letter}) {name}: ranks 0 to {ranks - 1}; dense ones are darker": (
+                small,
+                shares,
+                rank_colours(shares),
             )
             for letter, (name, shares) in zip("bc", shared.items(), strict=True)
         },
     }
     figure, panels = figure_of(1, 3, (11, 3.9))
-    for axes, (title, image) in zip(panels, images.items(), strict=True):
-        axes.imshow(image, extent=(0, n, n, 0), interpolation="nearest")
+    for axes, (title, (H, blocks, colours)) in zip(panels, images.items(), strict=True):
+        n = H.shape[0]
+        axes.imshow(painted(blocks, colours, n), extent=(0, n, n, 0), interpolation="none")
         axes.set(xlabel="column", xticks=(0, n // 2, n), yticks=(0, n // 2, n))
         axes.set_title(title, fontsize=9)
     panels[0].set_ylabel("row")
@@ -184,6 +187,19 @@ def hmatrix_nodes() -> None:
     save("hmatrix_nodes", figure)
 
 
+def _stacked(axes: Any, rows: Rows, all_of: Callable[[dict[str, Any]], float] = lambda row: 1.0) -> None:
+    """A bar for each row: the parts of its iteration in ms, or of what `all_of` says of it."""
+    bottom = [0.0 for _ in rows]
+    for names, label, colour in (
+        (("product",), "product", BLUE),
+        (("vectors", "launches"), "vectors", "0.7"),
+        (("exchange", "late"), "communication", ORANGE),
+    ):
+        part = [sum(row[f"{name}_ms"] for name in names) / all_of(row) for row in rows]
+        axes.bar(range(len(rows)), part, 0.7, bottom, color=colour, label=label)
+        bottom = [below + own for below, own in zip(bottom, part, strict=True)]
+
+
 def hmatrix_parts() -> None:
     """What an iteration with 1ms consists of, and Fig. 19; lines and bars are the model's, crosses the paper's."""
     all_rows = [row for row in rows_of("papers", "000", "Fig. 16") if row["way"] == "block"]
@@ -192,15 +208,7 @@ def hmatrix_parts() -> None:
 
     def draw(left: Any, right: Any) -> None:
         places = range(len(rows))
-        bottom = [0.0 for _ in rows]
-        for names, label, colour in (
-            (("product",), "product", BLUE),
-            (("vectors", "launches"), "vectors", "0.7"),
-            (("exchange", "late"), "communication", ORANGE),
-        ):
-            part = [sum(row[f"{name}_ms"] for name in names) for row in rows]
-            left.bar(places, part, 0.7, bottom, color=colour, label=label)
-            bottom = [below + own for below, own in zip(bottom, part, strict=True)]
+        _stacked(left, rows)
         left.plot(places, [row["paper"] for row in rows], "kx", ms=7, label="the paper")
         left.plot(places, [row["mpi_ms"] for row in rows], "k+", ms=7, label="the paper: MPI")
         left.set_xticks(places, [str(row["nodes"]) for row in rows])
@@ -213,6 +221,27 @@ def hmatrix_parts() -> None:
         right.set(xlabel="GPUs of TSUBAME 3.0, MPICH", ylabel="ms an iteration", ylim=(0, None))
 
     picture("hmatrix_parts", draw)
+
+
+def hmatrix_clusters() -> None:
+    """Figs 10 and 11: what an iteration consists of on one to eight nodes of both described machines."""
+    rows = rows_of("papers", "000", "Figs 10, 11")
+
+    def draw(left: Any, right: Any) -> None:
+        machines = groups(rows, lambda row: row["described_machine"]).items()
+        for axes, (machine, found) in zip((left, right), machines, strict=True):
+            _stacked(axes, found, lambda row: row["iteration_ms"] / 100)
+            for place, row in enumerate(found):
+                axes.text(place, 101, f"{row['iteration_ms']:.3g}", ha="center", fontsize=7)
+            printed = [(place, 100 - row["paper"]) for place, row in enumerate(found) if row["paper"]]
+            axes.plot(*zip(*printed, strict=True), "kx", ms=7, label="communication from here on, the paper")
+            axes.set_xticks(range(len(found)), [str(row["nodes"]) for row in found])
+            matrices = "; ".join(groups(found, lambda row: row["matrix"]))
+            axes.set(xlabel=f"nodes: {matrices}; above bars, ms an iteration", title=machine)
+            axes.set(ylim=(0, 145), yticks=range(0, 101, 20))
+        left.set_ylabel("% of an iteration")
+
+    picture("hmatrix_clusters", draw)
 
 
 def hmatrix_vectors() -> None:
@@ -239,7 +268,7 @@ def hmatrix_vectors() -> None:
 
 #: All that are drawn from records.
 DRAWN = (
-    hmatrix_nodes, hmatrix_parts, hmatrix_orders, hmatrix_batches, hmatrix_products,
+    hmatrix_nodes, hmatrix_parts, hmatrix_clusters, hmatrix_orders, hmatrix_batches, hmatrix_products,
     hmatrix_larger_products, hmatrix_vectors,
     *hmatrix_iterations.DRAWN,
 )  # fmt: skip

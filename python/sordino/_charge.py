@@ -160,7 +160,7 @@ def bem(
         raise BadArgument("coarse_rank is of a second matrix: say its accuracy, coarse, too")
     _check_preconditioner(coarse, options)
     part = part_for(options, surface.n)
-    check_builds(surface.n, *builds, in_parts=bool(part))
+    check_builds(surface.n, builds[0], coarse=builds[1] if coarse is not None else None, in_parts=bool(part))
     held = [{**one.settings, **one.statistics} for one in _given(options) if isinstance(one, HMatrix)]
     check_gpus_of(try_solver(surface.n, options, coarse=coarse is not None), surface.n, builds + held)
     H = hmatrix(surface, **builds[0], **part)
@@ -227,7 +227,8 @@ def right_hand_sides(surface: Surface, potential: Any, field: Any, capacitance: 
     Raises
     ------
     BadArgument
-        Where nothing says a potential, for one of another shape, for what is not finite, for a field that is none.
+        Where nothing says a potential, for one of another shape, for what is not finite, for a field that is none, and
+        for two triangles at one place that are to have different ones, in the columns of `capacitance`, too.
     Unsupported
         For complex numbers.
     """
@@ -242,7 +243,26 @@ def right_hand_sides(surface: Surface, potential: Any, field: Any, capacitance: 
             f"{surface.name} has no potentials: give them (--potential, in Python potential=1.0, or one for each "
             "conductor or triangle), or a field"
         )
-    return sides[0] if len(sides) == 1 else np.column_stack(sides)
+    asked = sides[0] if len(sides) == 1 else np.column_stack(sides)
+    _check_twins(surface, asked)
+    return asked
+
+
+def _check_twins(surface: Surface, sides: np.ndarray) -> None:
+    """Refuse different potentials at one place, which a solver would look for in vain."""
+    one, other = surface.twins.T
+    columns = sides.reshape(surface.n, -1)
+    apart = np.abs(columns[one] - columns[other]) > 1e-9 * np.abs(columns).max(axis=0)
+    wrong = np.flatnonzero(apart.any(axis=1))
+    if wrong.size:
+        pair, column = surface.twins[wrong[0]], int(apart[wrong[0]].argmax())
+        a, b = sorted(int(triangle) for triangle in pair)
+        parts, volts = surface.conductors, columns[:, column]
+        more = f" ({count(wrong.size - 1, 'more such pair')})" if wrong.size > 1 else ""
+        raise BadArgument(
+            f"{surface.name}: triangles {a} and {b}, of conductors {parts[a]} and {parts[b]}, lie at the same place "
+            f"and are to be at {volts[a]:g} and {volts[b]:g} V, which no charge does{more}"
+        )
 
 
 def _reals(given: Any, name: str, instead: str) -> np.ndarray:

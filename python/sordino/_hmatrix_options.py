@@ -12,23 +12,34 @@ from ._native import core, translated
 from .errors import BadArgument
 
 
-def check_builds(n: int, *asked: dict[str, Any], in_parts: bool = False) -> None:
+def check_builds(
+    n: int, *asked: dict[str, Any], coarse: dict[str, Any] | None = None, in_parts: bool = False
+) -> None:
     """Refuse what :func:`sordino.hmatrix` is asked for by these words, of n triangles, if the memory does not hold it.
 
-    `in_parts`: each process builds its part of them. Collective over MPI processes: all refuse, or none does.
+    `coarse`: the words of a preconditioner's matrix. `in_parts`: each process builds its part of them. Collective over
+    MPI processes: all refuse, or none does.
 
     Raises
     ------
     BadArgument
         For words that cannot be used, too.
     """
-    builds = [
-        compression_options(**{name: word[name] for name in word if name != "engine"}) for word in asked
-    ]
-    with translated():
-        for options in builds:
-            core().HMatrix.check(options)
+    builds = [_checked(word) for word in asked]
+    if coarse is not None:
+        try:
+            builds.append(_checked(coarse))
+        except BadArgument as wrong:
+            raise BadArgument(f"coarse: {wrong}") from None
     check_memory(n, builds, parts=processes() if in_parts else 1, together=True)
+
+
+def _checked(words: dict[str, Any]) -> dict[str, Any]:
+    """The core's options, which it takes."""
+    options = compression_options(**{name: words[name] for name in words if name != "engine"})
+    with translated():
+        core().HMatrix.check(options)
+    return options
 
 
 def compression_options(

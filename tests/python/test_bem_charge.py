@@ -158,6 +158,20 @@ def test_a_solve_that_fails_says_so():
     assert "max_iterations, 1 iterations" in repr(kept)
 
 
+def test_conductors_at_one_place_have_charges_that_add_up_to_those_of_one():
+    ball = sphere(5, 4)
+    two = Surface(
+        np.concatenate([ball.points] * 2), np.concatenate([ball.triangles, ball.triangles + len(ball.points)])
+    )
+    alone = bem(ball, potential=3.0, rtol=1e-10)
+    assert bem(two, potential=[3.0, 3.0], rtol=1e-10).charge.sum() == pytest.approx(alone.charge[0], rel=1e-6)
+    said = "surface: triangles 0 and 160, of conductors 0 and 1, lie at the same place and are to be at 3 and 2 V"
+    with pytest.raises(BadArgument, match=rf"^{said}, which no charge does \(159 more such pairs\)$"):
+        bem(two, potential=[3.0, 2.0])
+    with pytest.raises(BadArgument, match="are to be at 1 and 0 V"):
+        bem(two, capacitance=True)
+
+
 BARE = Surface(sphere(5, 3).points, sphere(5, 3).triangles, name="bare")
 
 

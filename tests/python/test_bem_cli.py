@@ -231,6 +231,8 @@ def test_not_converged_is_exit_code_3_and_keeps_the_best(cli, folder):
         (["pair:6,5", "--vtk", "x.txt"], "x.txt: a surface is written as .vtk"),
         (["pair:6,5", "-o", "x.csv"], "x.csv: a charge is written as .npy or .npz or .mtx"),
         (["pair:6,5", "--compresion", "aca"], "unknown option '--compresion', did you mean '--compression'?"),
+        (["ball.pbf", "--eta", "0"], "eta is a positive number"),
+        (["ball.pbf", "--coarse", "1"], "coarse: eps is below 1 and at least 1e-13"),
         ([], "the following arguments are required: MESH|SHAPE"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -251,3 +253,24 @@ def test_an_open_surface_is_taken_where_it_is_meant(cli, folder):
 def test_a_shape_gives_way_to_a_file_of_its_name(cli, folder):
     write_bem_bb(OutputFile(folder / "sphere:5,4.pbf"), pair(3, 2))
     assert as_json(cli("bem", "sphere:5,4.pbf", "--json"))["conductors"] == 2
+
+
+def test_conductors_at_one_place_are_told_of(cli, folder):
+    ball = sphere(5, 4)
+    points, triangles = (
+        np.concatenate([ball.points] * 2),
+        np.concatenate([ball.triangles, ball.triangles + 82]),
+    )
+    write_bem_bb(OutputFile("twice.pbf"), Surface(points, triangles, 1.0))
+    code, out, err = cli("bem", "twice.pbf")
+    assert (code, err) == (0, "")
+    assert "160 triangles at the place of another one: of the charges there, and of the conductors" in out
+    code, out, err = cli("bem", "twice.pbf", "--capacitance")
+    assert code == 2 and out == "" and "are to be at 1 and 0 V, which no charge does" in err
+    assert "at the place of another one" not in cli("bem", "ball.pbf")[1]
+
+
+def test_what_is_warned_of_is_one_line(shell):
+    ended = shell("bem", "sphere:5,4", "--solver", "cg", "--engine", "host")
+    said = "sordino: the matrix is not symmetric, which solver cg needs: set up a solver with solver='bicgstab'\n"
+    assert ended.stderr == said and ended.returncode in (0, 3)

@@ -213,6 +213,21 @@ def test_what_is_no_mesh_is_refused_with_one_sentence(wrote, name):
         read_surface(wrote(["this is", "no mesh 1 2 3"], name))
 
 
+@pytest.mark.parametrize("name", ["a.obj", "a.stl", "a.ply", "a.off"])
+def test_bytes_that_are_no_text_are_refused_with_one_sentence(tmp_path, name):
+    """Also where what guesses encodings is not installed, of which trimesh then has words."""
+    (tmp_path / name).write_bytes(np.random.default_rng(12).bytes(700))
+    with pytest.raises((FileError, BadArgument), match=rf"^\S*{name}[: ]") as refused:
+        read_surface(tmp_path / name)
+    assert "module" not in str(refused.value)
+
+
+def test_an_obj_may_have_a_comment_in_any_encoding(tmp_path):
+    lines = ["# W\xfcrfel", "o K\xf6rper", *OBJ]
+    (tmp_path / "a.obj").write_bytes("\n".join(lines).encode("latin-1"))
+    same_triangles(read_surface(tmp_path / "a.obj"), TETRAHEDRON)
+
+
 def test_without_trimesh_it_is_said_what_brings_it(wrote, monkeypatch):
     monkeypatch.setitem(sys.modules, "trimesh", None)
     with pytest.raises(

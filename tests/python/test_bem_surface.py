@@ -127,3 +127,11 @@ def test_edges_of_four_triangles_are_no_boundary():
 def test_unfit_potentials_are_refused(potential, sentence):
     with pytest.raises(BadArgument, match=sentence):
         Surface(POINTS, TRIANGLES, potential)
+
+
+def test_triangles_at_one_place_are_twins_in_whichever_order_their_corners_stand():
+    points, triangles = two(distance=0.0)
+    triangles[5] = np.roll(triangles[5], 1)
+    triangles[6] = triangles[6][::-1]
+    assert Surface(points, triangles).twins.tolist() == [[4, 0], [5, 1], [6, 2], [7, 3]]
+    assert Surface(*two(distance=1e-9)).twins.shape == (0, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -18,6 +19,8 @@ ROOT = Path(__file__).parents[2]
 RECORD = "2026-11-24_papers_000.jsonl"
 #: The newest one of Fig. 19.
 RECORD_19 = "2026-11-25_papers_000.jsonl"
+#: And of Figs 10 and 11.
+RECORD_10 = "2026-11-27_papers_000.jsonl"
 
 
 def _core_is_there() -> bool:
@@ -219,7 +222,7 @@ def test_tables_and_records_of_a_small_matrix(cli, tmp_path, monkeypatch):
 
 
 def _recorded(figure):
-    record = RECORD_19 if figure == "Fig. 19" else RECORD
+    record = {"Fig. 19": RECORD_19, "Figs 10, 11": RECORD_10}.get(figure, RECORD)
     lines = (ROOT / "bench" / "records" / record).read_text(encoding="utf-8").splitlines()
     return [row for row in map(json.loads, lines) if row["figure"] == figure]
 
@@ -327,11 +330,26 @@ def test_the_page_has_the_record_s_times_of_our_methods_and_shares_of_communicat
         communication = f"{100 * (gathers['exchange_ms'] + gathers['late_ms']) / gathers['ours']:.0f} %"
         times = [f"{row['ours']:.2f}" for row in (block, plain, hides, grid, gathers)]
         assert _said(matrix, gpus, *times[:2], sums[0], times[2], sums[1], *times[3:], communication) in page
-    tsubame_100ts, tsubame_1ms, reedbush_100ts, reedbush_1ms = (
-        row["ours"] for row in _recorded("Figs 10, 11")
+
+
+def test_the_page_has_the_record_s_iterations_on_up_to_eight_nodes_of_both_machines():
+    page = _page()
+    found = {(row["described_machine"], row["matrix"], row["nodes"]): row for row in _recorded("Figs 10, 11")}
+    assert set(found) == set(_paper_000.ON_NODES)
+    for name, matrix in itertools.product(_paper_000.ON_EIGHT_NODES, ("100ts", "hum4", "1ms")):
+        runs = [found[name, matrix, nodes] for nodes in (1, 2, 4, 8)]
+        told = [f"{run['iteration_ms']:.2f} ({run['ours']:.0f} %)" for run in runs]
+        assert _said(f"`{name}`", matrix, *told) in page
+        for fewer, more in itertools.pairwise(runs):
+            assert 0.49 < more["product_ms"] / fewer["product_ms"] < 0.52
+            assert more["vectors_ms"] == pytest.approx(fewer["vectors_ms"], rel=0.005)
+            assert more["exchange_ms"] + more["late_ms"] > fewer["exchange_ms"] + fewer["late_ms"]
+    eight = {at[:2]: row["ours"] for at, row in found.items() if at[2] == 8}
+    tsubame, reedbush = (
+        [eight[name, matrix] for matrix in ("100ts", "1ms")] for name in ("tsubame-3", "reedbush-h")
     )
-    assert f"{tsubame_100ts:.0f} % with 100ts, {tsubame_1ms:.0f} % with 1ms" in page
-    assert f"{reedbush_100ts:.0f} % (100ts) and {reedbush_1ms:.0f} % (1ms) on eight nodes" in page
+    assert f"{tsubame[0]:.0f} % with 100ts, {tsubame[1]:.0f} % with 1ms" in page
+    assert f"{reedbush[0]:.0f} % (100ts) and {reedbush[1]:.0f} % (1ms) on eight nodes" in page
 
 
 @needs_core

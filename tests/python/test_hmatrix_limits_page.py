@@ -202,6 +202,9 @@ def test_what_memory_small_matrices_take_on_many_gpus():
     assert f"it was {before:.2f} times" in page
     one, two = (peak(BY_ITSELF, SMALL, build_gpus=gpus) for gpus in (1, 2))
     assert f"one takes {one:.2f} times what it stores, and two {two:.2f}" in page
+    saved = 1e-9 * 3 * 24 * 2 * 2**20  # the buffers of three of four GPUs
+    shared = 1 + (more - saved) / (1e-9 * found["stored_bytes"])
+    assert f"{saved:.2f} GB less, {shared:.2f} times in all" in page
 
 
 def over_a_gigabyte(n):

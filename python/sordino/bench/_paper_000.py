@@ -18,6 +18,7 @@ from typing import Any
 
 from .. import machines
 from .._predict import Iteration
+from ..report.words import count
 from . import _block_sizes, _outlines
 from ._figures import Figure, Found, Rows, row
 from ._matrices_000 import MATRICES, PRINTED
@@ -334,26 +335,31 @@ def _vectors(found: Found) -> Rows:
 # ---- Figs 10 and 11 ----------------------------------------------------------------------------------------------
 
 
-def _case_10(machine: str, matrix: str) -> Case:
-    return Case("fig10", machine, matrix, 8 * int(machines.load(machine)["ranks_per_node"]))
+def _case_10(machine: str, matrix: str, nodes: int) -> Case:
+    return Case("fig10", machine, matrix, nodes * int(machines.load(machine)["ranks_per_node"]))
+
+
+#: Which matrices, and how many nodes but eight, these figures have, the text does not say.
+ON_NODES = list(itertools.product(ON_EIGHT_NODES, ("100ts", "hum4", "1ms"), (1, 2, 4, 8)))
 
 
 def _fig_10(found: Found) -> Rows:
-    for name, paper in ON_EIGHT_NODES.items():
-        for matrix in ("100ts", "1ms"):  # which one the figure has, the text does not say
-            case = _case_10(name, matrix)
-            [run] = found[case]
-            share = 100 * (run.parts["exchange"] + run.parts["late"]) / run.seconds
-            what = f"{name}, {matrix}, 8 nodes: communication"
-            yield row("Figs 10, 11", what, "%", [share], paper, "compared", **_facts(case, run))
+    for name, matrix, nodes in ON_NODES:
+        case = _case_10(name, matrix, nodes)
+        [run] = found[case]
+        share = 100 * (run.parts["exchange"] + run.parts["late"]) / run.seconds
+        printed = nodes == 8 and matrix != "hum4"
+        yield row(
+            "Figs 10, 11", f"{name}, {matrix}, {count(nodes, 'node')}: communication", "%", [share],
+            ON_EIGHT_NODES[name] if printed else None, "compared" if printed else "words", nodes=nodes,
+            iteration_ms=1e3 * run.seconds, **_facts(case, run),
+        )  # fmt: skip
 
 
 FIGURES = {
     "fig3": Figure([Stored(name) for name in PRINTED], _fig_3),
     "fig7": Figure(_SORTED, _fig_7),
-    "fig10": Figure(
-        [_case_10(name, matrix) for name in ON_EIGHT_NODES for matrix in ("100ts", "1ms")], _fig_10
-    ),
+    "fig10": Figure([_case_10(*at) for at in ON_NODES], _fig_10),
     "fig16": Figure(
         [
             _case_16(layout, matrix, nodes, way)

@@ -13,8 +13,11 @@ import logging
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from .. import errors
 from ..errors import BadArgument, SordinoError, suggestion
 from ..log import logger
 from . import processes
@@ -111,11 +114,20 @@ class _Teller(logging.Handler):
 
 @contextlib.contextmanager
 def _warnings_told() -> Iterator[None]:
-    teller = _Teller(logging.WARNING)
+    """Say what the library logs and warns of in a line each, without the place in a program that called it."""
+    teller, usual = _Teller(logging.WARNING), warnings.formatwarning
+
+    def as_line(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> str:
+        if category.__module__ != errors.__name__:
+            return usual(message, category, *place, **more)
+        return _line(str(message)) if processes.index() == 0 else ""
+
     logger.addHandler(teller)
+    warnings.formatwarning = as_line
     try:
         yield
     finally:
+        warnings.formatwarning = usual
         logger.removeHandler(teller)
 
 
@@ -135,4 +147,8 @@ def complain(sentence: str, *, local: bool = False) -> None:
         who = f"process {processes.index()}: "
     else:
         return
-    print(f"sordino: {who}{' '.join(sentence.split())}", file=sys.stderr, flush=True)
+    print(_line(sentence, who), end="", file=sys.stderr, flush=True)
+
+
+def _line(sentence: str, who: str = "") -> str:
+    return f"sordino: {who}{' '.join(sentence.split())}\n"

@@ -55,9 +55,10 @@ def main(argv: Sequence[str]) -> int:
     options = nullspaces(options, given, surface.n)
     whole = given.save_matrix or given.matrix  # files are of the whole
     part = {} if whole else part_for(options, surface.n)
-    check_builds(surface.n, *([settings] if read is None else []), *coarser, in_parts=bool(part))
-    first = settings if read is None else {**read.settings, **read.statistics}
-    check_gpus_of(try_solver(surface.n, options, coarse=bool(coarser)), surface.n, [first, *coarser])
+    built = [settings] if read is None else []
+    check_builds(surface.n, *built, coarse=coarser[0] if coarser else None, in_parts=bool(part))
+    held = settings if read is None else {**read.settings, **read.statistics}
+    check_gpus_of(try_solver(surface.n, options, coarse=bool(coarser)), surface.n, [held, *coarser])
     if not given.json:
         _announce(surface, settings if read is None else read.settings, notes)
     H = read if read is not None else _compressed(surface, {**settings, **part}, quiet=given.json)
@@ -167,15 +168,23 @@ def _potential(word: str | None, surface: Surface) -> tuple[Any, Any]:
 
 
 def _notes(surface: Surface, given: Namespace) -> list[str]:
+    notes = []
     if given.potential is None and surface.potential is not None:
         low, high = surface.potential.min(), surface.potential.max()
-        return [
+        notes.append(
             f"The potentials are those of {surface.name}: {low:g}"
             + (f" to {high:g} V." if low < high else " V.")
-        ]
-    if given.potential is None:
-        return ["No potential was given: the charges are those of each conductor at 1 V, the others at 0 V."]
-    return []
+        )
+    elif given.potential is None:
+        notes.append(
+            "No potential was given: the charges are those of each conductor at 1 V, the others at 0 V."
+        )
+    if len(surface.twins):
+        notes.append(
+            f"{count(len(surface.twins), 'triangle')} at the place of another one: of the charges there, and of the "
+            "conductors that they are of, only the sum is determined."
+        )
+    return notes
 
 
 def _problem(surface: Surface, statistics: dict[str, Any]) -> dict[str, Any]:

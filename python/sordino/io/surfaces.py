@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from typing import Any
@@ -72,24 +73,29 @@ def _by_trimesh(name: str, kind: str) -> tuple[np.ndarray, np.ndarray]:
         import trimesh
     except ImportError:
         raise Unsupported(f"{name}: .{kind} needs trimesh; 'pip install sordino[bem]' brings it") from None
+    file: Any = name
     more: dict[str, Any] = {}
     if kind == "obj":
-        _check_nodes_of_obj(name)
+        file = _text_of_obj(name)
         more = {"maintain_order": True, "skip_materials": True}
     try:
-        mesh = trimesh.load(name, file_type=kind, force="mesh", process=False, **more)
+        mesh = trimesh.load(file, file_type=kind, force="mesh", process=False, **more)
         points, triangles = np.asarray(mesh.vertices, np.float64), np.asarray(mesh.faces, np.int64)
+    except ImportError:  # of what guesses the encoding of a text that is none
+        raise FileError(
+            f"{name} cannot be read as .{kind} (it is neither its binary form nor text)"
+        ) from None
     except Exception as error:  # whatever the library makes of a damaged file
         raise FileError(f"{name} cannot be read as .{kind} ({' '.join(str(error).split())[:200]})") from None
     all_there = triangles.size and triangles.min() >= 0 and triangles.max() < len(points)
     return _merged(points, triangles) if all_there else (points, triangles)  # a Surface says what is wrong
 
 
-def _check_nodes_of_obj(name: str) -> None:
-    """Refuse a face with a node that is not there, of which trimesh has words of its own, or takes the last one for 0.
+def _text_of_obj(name: str) -> io.StringIO:
+    """The text, whatever bytes stand in comments and names; a face with a node that is not there is refused.
 
-    Nodes are counted from 1, or with a minus backwards. What is no number is for trimesh. Cost: a second or two for a
-    million faces.
+    Of such a node trimesh has words of its own, or takes the last one for 0. Nodes are counted from 1, or with a minus
+    backwards. What is no number is for trimesh. Cost: a second or two for a million faces.
     """
     with open(name, "rb") as file:
         text = file.read()
@@ -102,6 +108,7 @@ def _check_nodes_of_obj(name: str) -> None:
                 raise FileError(
                     f"{name}: face {face}, in line {line}, has node {int(word)}, and nodes are numbered 1 to {nodes}"
                 )
+    return io.StringIO(text.decode("utf-8", "replace"))
 
 
 def _merged(points: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -106,6 +106,19 @@ class Surface:
         """How many connected parts there are."""
         return int(self.conductors.max()) + 1
 
+    @cached_property
+    def twins(self) -> np.ndarray:
+        """Triangles whose centroids are the very same point, shape (k, 2), int64: one, and the one before it there.
+
+        Rows of the matrix are equal then: only the sum of both charges is determined, and potentials have to be equal.
+        Cost: a sort of the centroids.
+        """
+        place = np.sort(self.corners, axis=1).mean(axis=1)  # the same bits in whichever order corners stand
+        order = np.lexsort(place.T)
+        same = (place[order[1:]] == place[order[:-1]]).all(axis=1)
+        pairs = np.stack([order[1:][same], order[:-1][same]], axis=1)
+        return _kept(pairs[np.argsort(pairs[:, 0])])
+
     def totals(self, density: np.ndarray) -> np.ndarray:
         """Integrals over each conductor of densities that are constant on triangles.
 

@@ -53,6 +53,7 @@ std::future<ExactRows<V>> rows_meanwhile(const GeneratorOf<V>& generator, std::s
 void require_usable(const BuildOptions& o) {
   const double eps = o.compression.eps;
   if (!(eps >= least_eps && eps < 1)) bad_argument("eps is below 1 and at least 1e-13: entries are no more accurate");
+  require_eta(o.eta);
   if (o.leaf > most_leaf) bad_argument("leaf is at most " + std::to_string(most_leaf));
   if (o.threads < 0 || o.threads > most_threads)
     bad_argument("threads is 0, for as many as there are cores, or at most " + std::to_string(most_threads));
