@@ -30,11 +30,16 @@ LevelFactor<V>::LevelFactor(const TriangleView<V>& L) : unit_(L.unit) {
 
 template <class V>
 void LevelFactor<V>::update(const TriangleView<V>& L) {
+  check_update(L);
+  fill_forward(L);
+  if (backward_.rows.n > 0) fill_backward();
+}
+
+template <class V>
+void LevelFactor<V>::check_update(const TriangleView<V>& L) const {
   validate(L);
   if (L.unit != unit_ || print_of(L.pattern) != print_)
     bad_argument("new values of a triangle must have its pattern, and this is another one");
-  fill_forward(L);
-  if (backward_.rows.n > 0) fill_backward();
 }
 
 template <class V>

@@ -23,6 +23,8 @@ class LevelFactor {
   explicit LevelFactor(const TriangleView<V>& L);
   /// New values of the same pattern. What is refused leaves the old ones.
   void update(const TriangleView<V>& L);
+  /// Throws what update() would refuse, and changes nothing.
+  void check_update(const TriangleView<V>& L) const;
   /// Makes rows and values of the way back, once.
   void prepare(Direction direction);
 
