@@ -53,7 +53,7 @@ void require_same(Accord& accord, const std::vector<i64>& facts) {
     bad_argument("processes that solve together have different triangles or options: give all of them the same");
 }
 
-constexpr std::size_t width_fact = 3, ranks_fact = 4;  // of facts_of
+constexpr std::size_t print_fact = 0, width_fact = 3, ranks_fact = 4;  // of facts_of
 
 /// A fact of saved plans that nobody named, such as their ranks; 0 where they do not say one from 1 to `most`.
 i32 said_by(const SavedPlans& plans, std::size_t fact, i64 most) {
@@ -111,12 +111,16 @@ struct TriangularSolver<V>::State {
     if (plans) plans_print = print_of(*plans);
     facts = facts_of(L.pattern, sizeof(V), options.width, plan_options(options));
     if (plans) require_facts(plans->facts, facts);  // then blocks are what this pattern wants
-    if (plans ? are_by_rows(*plans) : is_better_by_rows(L.pattern, sizeof(V)))
+    std::optional<Elimination> elimination;
+    if (!plans) elimination = eliminate(L.pattern);
+    if (plans ? are_by_rows(*plans) : is_better_by_rows(L.pattern, *elimination, sizeof(V)))
       rows.emplace(L);
     else
       factor.emplace(L, FactorOptions{.width = options.width,
                                       .threads = options.threads,
                                       .nodes = plans ? &plans->nodes : nullptr,
+                                      .elimination = elimination ? &*elimination : nullptr,
+                                      .print = u64(facts[print_fact]),
                                       .choose_width = width_chooser()});
     facts[width_fact] = options.width;
   }

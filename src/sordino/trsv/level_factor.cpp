@@ -1,23 +1,15 @@
 #include "sordino/trsv/level_factor.hpp"
 
-#include <numeric>
-
 #include "sordino/base/error.hpp"
 
 namespace sordino::trsv {
 
-i64 filled_entries(const LowerPattern& pattern) {
-  const std::vector<i32> parent = elimination_tree(pattern);
-  const std::vector<i32> counts = column_counts(pattern, parent, postorder(parent));
-  return std::accumulate(counts.begin(), counts.end(), i64(0));
-}
-
-bool is_better_by_rows(const LowerPattern& pattern, i64 value_bytes) {
+bool is_better_by_rows(const LowerPattern& pattern, const Elimination& elimination, i64 value_bytes) {
   constexpr double enough = 4;
   i64 entries = pattern.n;
   for (i64 j = 0; j < pattern.n; j++)
     for (i64 k = pattern.begin[j]; k < pattern.begin[j + 1]; k++) entries += pattern.rows[k] != j;
-  return double(filled_entries(pattern)) * double(value_bytes) > enough * double(entries) * double(value_bytes + 4);
+  return double(elimination.filled()) * double(value_bytes) > enough * double(entries) * double(value_bytes + 4);
 }
 
 template <class V>
