@@ -63,7 +63,7 @@ void print_beside(const TriangleView<V>& L, Direction direction, const std::vect
   HostSolve<V> host(factor, plan, {.threads = threads});
   std::vector<V> x(b.size());
   std::printf(", \"filled_entries\": %lld, \"supernode_bytes\": %lld, \"supernode_seconds\": %.6g",
-              static_cast<long long>(filled_entries(L.pattern)), static_cast<long long>(factor.bytes()),
+              static_cast<long long>(eliminate(L.pattern).filled()), static_cast<long long>(factor.bytes()),
               seconds_of(int(words.number("repeats", 15)), [&] { host.solve(b.data(), x.data(), columns); }));
 }
 

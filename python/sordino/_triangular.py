@@ -254,13 +254,8 @@ class FactorizedTriangle:
 
     def take(self, new: np.ndarray) -> None:
         """As :meth:`update`, of values that are checked, in the order of `columns`."""
-        try:
-            with translated():
-                self._native.update(new)
-        except Unsupported:  # processes, whose blocks have them before it is known that inverses are no good
-            with translated():
-                self._native.update(self.columns.values)
-            raise
+        with translated():
+            self._native.update(new)
         self.columns.values = new
         self._wanted_steps, self.residuals, self._chosen = {}, {}, {}
 

@@ -313,9 +313,10 @@ nb::dict predicted_triangle(Array<i64> begin, Array<i32> rows, const std::vector
   {
     nb::gil_scoped_release release;
     const trsv::LowerPattern pattern{i64(begin.size()) - 1, begin.data(), rows.data()};
-    if (!filled && trsv::is_better_by_rows(pattern, value_bytes))
+    const trsv::Elimination elimination = trsv::eliminate(pattern);
+    if (!filled && trsv::is_better_by_rows(pattern, elimination, value_bytes))
       bad_argument("supernodes of the triangle would store too many zeros: it is solved by rows, which is not predicted");
-    const trsv::Supernodes nodes = trsv::find_supernodes(pattern);
+    const trsv::Supernodes nodes = trsv::find_supernodes(pattern, elimination);
     if (width == 0) {
       const trsv::WidthChoice choice = trsv::choose_width(nodes, value_bytes, described);
       width = choice.width(), width_reason = choice.said();

@@ -9,6 +9,7 @@
 #include "sordino/comm/transport/mpi.hpp"
 #include "sordino/runtime/host/engine.hpp"
 #include "sordino/trsv/host_solve.hpp"
+#include "sordino/trsv/level_solve.hpp"
 #include "sordino/trsv/ranks_solve.hpp"
 #include "unit/trsv/triangles.hpp"
 
@@ -33,6 +34,21 @@ struct Case {
   std::vector<double> b;
 };
 
+/// That `together` has the bits of `alone`, whichever process is late.
+template <class Solve>
+void check_bits(RanksSolve<double>& together, Solve& alone, const std::vector<double>& b) {
+  std::vector<double> wanted(b.size());
+  alone.solve(b.data(), wanted.data(), 3);
+  for (int late = 0; late < processes(); late++) {
+    together.before_task = [&](i32 t) {
+      if (process() == late && t % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    };
+    std::vector<double> x(b.size());
+    together.solve(b.data(), x.data(), 3);
+    CHECK(std::memcmp(x.data(), wanted.data(), x.size() * sizeof(double)) == 0);
+  }
+}
+
 host::HostEngine engine(double timeout = 20) { return host::HostEngine({.ranks = 2, .timeout = timeout}, mpi::transport(2)); }
 
 }  // namespace
@@ -44,16 +60,24 @@ TEST("x arrives at every process with the bits of one, whichever process is late
     auto ranks = engine();
     RanksSolve<double> together(ranks, k.factor, k.plan);
     HostSolve<double> alone(k.factor, k.plan, {.threads = 1});
-    std::vector<double> wanted(k.b.size());
-    alone.solve(k.b.data(), wanted.data(), 3);
-    for (int late = 0; late < processes(); late++) {
-      together.before_task = [&](i32 t) {
-        if (process() == late && t % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
-      };
-      std::vector<double> x(k.b.size());
-      together.solve(k.b.data(), x.data(), 3);
-      CHECK(std::memcmp(x.data(), wanted.data(), x.size() * sizeof(double)) == 0);
-    }
+    check_bits(together, alone, k.b);
+  }
+}
+
+TEST("rows by levels have the bits of one process in all of them, whichever is late") {
+  auto random = shared_random(93);
+  NOTE(fresh::said());
+  const auto c = triangles::grid(7, 7, 5);
+  const auto values = triangles::values_of<double>(c, random);
+  LevelFactor<double> factor({c.pattern(), values.data()});
+  const auto b = triangles::vector_of<double>(3 * c.n, random);
+  for (Direction direction : {Direction::forward, Direction::backward}) {
+    factor.prepare(direction);
+    const Plan plan = make_level_plan(factor.rows(direction), {.ranks = 2 * processes(), .task_entries = 20});
+    auto ranks = engine();
+    RanksSolve<double> together(ranks, factor, plan);
+    LevelHostSolve<double> alone(factor, plan, {.threads = 1});
+    check_bits(together, alone, b);
   }
 }
 

@@ -340,6 +340,30 @@ def machines():
         )
 
 
+def incomplete():
+    """Each rank factorizes its rows; a pivot that one process refuses is refused by all, and the old factors stay."""
+    A, b = system()
+    rows, here = mine(A)
+    for precond, solver in (("ic0", "cg"), ("ilu0", "bicgstab"), ("ilu0", "gmres")):
+        with sordino.RowsSolver(COMM, rows, solver=solver, **QUICK) as jacobi:
+            most = jacobi.solve(b[here]).iterations
+        with sordino.RowsSolver(COMM, rows, solver=solver, precond=precond, **QUICK) as factors:
+            found = factors.solve(b[here])
+            assert found.converged and found.iterations < most
+            assert found.report.options["precond"] == precond
+            bad = rows.copy()
+            if COMM.rank == COMM.size - 1:
+                bad[-1] *= 0
+            sentence = said(lambda f=factors, v=bad.data: f.update_values(v))
+            assert sentence.startswith(f"BadArgument: {precond}: the pivot of row {A.shape[0] - 1} is "), (
+                sentence
+            )
+            assert np.array_equal(factors.solve(b[here]).x, found.x)
+    assert "precond ilu0 is not symmetric, which solver cg needs" in said(
+        lambda: sordino.RowsSolver(COMM, rows, solver="cg", precond="ilu0", **QUICK)
+    )
+
+
 if __name__ == "__main__":
     assert MPI.Query_thread() >= MPI.THREAD_SERIALIZED
     for part in (
@@ -350,6 +374,7 @@ if __name__ == "__main__":
         parts,
         one_each,
         machines,
+        incomplete,
         nonsymmetric,
         missing,
         interrupted,

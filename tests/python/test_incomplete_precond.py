@@ -137,7 +137,17 @@ def test_the_command_line_takes_them(cli, tmp_path):
     assert code == 2 and "precond ic0 is not predicted" in err
 
 
-@pytest.mark.parametrize("precond", ["ic0", "ilu0"])
-def test_rows_that_processes_bring_are_refused(precond):
-    with pytest.raises(sordino.Unsupported, match=f"precond {precond} is not supported here: use jacobi"):
-        sordino.RowsSolver(None, [0, 1], [0], [4.0], solver="bicgstab", precond=precond, engine="host")
+@pytest.mark.parametrize(("precond", "solver"), [("ic0", "cg"), ("ilu0", "bicgstab")])
+def test_rows_of_one_process_are_factorized_as_a_whole_matrix_is(precond, solver):
+    A = sp.csr_array(sordino.poisson(9, 8, 7, contrast=50))
+    b = A @ np.linspace(1, 2, A.shape[0])
+    options = {"solver": solver, "precond": precond, "engine": "host", "ranks": 2, "rtol": 1e-10}
+    with sordino.RowsSolver(None, A, **options) as rows:
+        found = rows.solve(b)
+        assert found.iterations == sordino.Solver(A, **options).solve(b).iterations
+        rows.update_values(2 * A.data)
+        assert np.allclose(rows.solve(b).x, found.x / 2)
+        negative = A.copy()
+        negative.setdiag(0)
+        with pytest.raises(sordino.BadArgument, match=f"{precond}: the pivot of row 0 is "):
+            rows.update_values(negative.data)

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "sordino/api/factorizing.hpp"
 #include "sordino/api/grid_choice.hpp"
 #include "sordino/api/hmatrix_diagonal.hpp"
 #include "sordino/api/inspect.hpp"
@@ -10,15 +11,12 @@
 #include "sordino/api/whole_vectors.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/range.hpp"
-#include "sordino/comm/communicator.hpp"
 #include "sordino/hmatrix/block_jacobi.hpp"
 #include "sordino/solvers/complex_inner_bicgstab.hpp"
 #include "sordino/solvers/inner_bicgstab.hpp"
 
 namespace sordino {
 namespace {
-
-constexpr int pivot_channel = 6;
 
 /// Its rows and the matrix's must be in the same order.
 template <class V>
@@ -191,18 +189,13 @@ bool finds_symmetric(Choice& c, const System& s) {
   return found.symmetric;
 }
 
-/// That M is symmetric where the method needs it, and A where M takes its lower triangle alone.
+/// That no bits are promised that hang on the number of ranks, and require_incomplete_fits().
 void check_incomplete(const System& s, const Options& o, Choice& c) {
   if (!is_incomplete(c.preconditioner)) return;
-  const std::string named = "precond " + c.preconditioner;
   if (o.deterministic == "on" && o.ranks != 1)
-    bad_argument("deterministic 'on' keeps the bits on any number of ranks, and " + named +
+    bad_argument("deterministic 'on' keeps the bits on any number of ranks, and precond " + c.preconditioner +
                  " depends on it: use one rank, or block-ilu with a tile");
-  if (c.preconditioner == "ilu0" && c.method->needs_spd && !c.method->flexible)
-    throw Error(Errc::unsupported, "precond ilu0 is not symmetric, which solver " + c.method->name +
-                                       " needs: use precond ic0, or solver fcg, bicgstab or gmres");
-  if (c.preconditioner == "ic0" && !finds_symmetric(c, s))
-    bad_argument("precond ic0 needs a symmetric matrix, and this one is not: use ilu0, with solver bicgstab or gmres");
+  require_incomplete_fits(c, [&] { return finds_symmetric(c, s); });
 }
 
 /// M of an F-cycle is not symmetric.
@@ -360,25 +353,6 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
       std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, looks_at_x(c, o), o.replace_every, s.watch, s.nullspace,
                                StepBasis{c.steps, o.batch, o.basis == "monomial", o.spectrum == "power", o.restart, o.omega});
   return p;
-}
-
-i64 factorize(Rank& rank, const Part& part, const CsrView& A) {
-  if (!part.ilu && !part.incomplete) return -1;
-  Range range("factorize the preconditioner");
-  const i64 row = part.ilu ? part.ilu->factorize(A) : part.incomplete->factorize(rank, A);
-  const i64 first = Communicator(rank, pivot_channel).all_reduce(std::vector<i64>{row < 0 ? A.n : row}, Fold::min)[0];
-  return first < A.n ? first : -1;
-}
-
-void require_pivots(i64 row, const Choice& c) {
-  if (row < 0) return;
-  if (is_incomplete(c.preconditioner))
-    bad_argument(c.preconditioner + ": the pivot of row " + std::to_string(row) + " is " +
-                 (c.preconditioner == "ic0" ? "not positive or not finite" : "missing, zero or not finite") +
-                 ", so the matrix has no incomplete factorization with its own pattern: use precond jacobi");
-  bad_argument("block-ilu: the pivot of row " + std::to_string(row) + " is " +
-               (c.method->needs_spd ? "not positive" : "zero or not finite") +
-               ", so its tile has no incomplete factorization: use smaller tiles, or precond jacobi");
 }
 
 i64 Part::operator_bytes() const {

@@ -105,10 +105,4 @@ void require_few_kinds(const ScaledMatrix& scaled, const Diagonals& diagonals);
 Part build_part(Rank& rank, const System& system, const Choice& choice, const Options& options, const Partition& partition,
                 const ScaledMatrix* scaled = nullptr);
 
-/// Collective. Factorizes the tiles of block-ilu, or the ranks' rows for ic0 and ilu0, if that is the preconditioner. Returns
-/// the first row of the matrix whose pivot is refused, on all ranks the same; -1: there is none.
-i64 factorize(Rank& rank, const Part& part, const CsrView& A);
-/// Throws bad_argument about such a row, if there is one.
-void require_pivots(i64 refused_row, const Choice& choice);
-
 }  // namespace sordino

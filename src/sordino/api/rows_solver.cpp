@@ -8,6 +8,7 @@
 #include "sordino/api/callers.hpp"
 #include "sordino/api/digest.hpp"
 #include "sordino/api/engines.hpp"
+#include "sordino/api/factorizing.hpp"
 #include "sordino/api/ghosts.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/method_choice.hpp"
@@ -114,6 +115,7 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
     SharedCores share(s.engine().local_ranks());
     s.part(rank) = build_part(rank, s.system, s.chosen, s.options, partition);
   });
+  require_pivots(s.parts.front().refused_row, s.chosen);
   s.setup_seconds = seconds_now() - begin;
 }
 
@@ -176,7 +178,7 @@ void RowsSolver::State::choose() {
     throw Error(Errc::unsupported, "precond block-ilu is not supported here: the processes' rows may cut tiles");
   if (options.scalars != "device")
     throw Error(Errc::unsupported, "scalars are computed by the commands that use them here: leave scalars out");
-  if (is_incomplete(options.precond) || has_levels(options.precond))
+  if (has_levels(options.precond))
     throw Error(Errc::unsupported, "precond " + options.precond + " is not supported here: use jacobi");
   accord.together([&] {
     require_devices(options);
@@ -189,7 +191,8 @@ void RowsSolver::State::choose() {
   chosen.storage.name = "csr";
   choose_method();
   accord.together([&] { require_roots(*chosen.method, chosen.preconditioner, A); });
-  if (chosen.preconditioner == "chebyshev") require_any_preconditioner(*chosen.method);
+  if (chosen.preconditioner == "chebyshev" || is_incomplete(chosen.preconditioner)) require_any_preconditioner(*chosen.method);
+  require_incomplete_fits(chosen, [&] { return options.symmetry != "general" && symmetric(); });
   if (chosen.method->replicated && !alone())
     throw Error(Errc::unsupported, "solver " + chosen.method->name +
                                        " keeps whole vectors on every rank, and here each process has its rows only");
@@ -365,6 +368,7 @@ void RowsSolver::update_values(const double* values) {
   });
   if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = s.accord.most({bound})[0];
   require_mapped_to_zero(updated, s.system.nullspace, s.options, s.accord);
+  refactorize(s.engine(), s.parts, s.chosen, updated, s.A);
   s.values.swap(s.next_values);
   s.A = updated;
   s.engine().run([&](Rank& rank) {

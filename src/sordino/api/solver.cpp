@@ -4,6 +4,7 @@
 #include <cmath>
 #include <exception>
 
+#include "sordino/api/factorizing.hpp"
 #include "sordino/api/grid_choice.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/singular.hpp"
@@ -111,23 +112,9 @@ bool Solver::State::holds(const CsrView& updated) const {
   return is_set_up && (!chosen.storage.diagonals.symmetric || has_equal_mirrors(updated));
 }
 
-/// The first row whose pivot block-ilu, ic0 or ilu0 refuses, in all processes; -1: none.
-i64 Solver::State::factorize(const CsrView& values) {
-  if (chosen.levels) chosen.levels->update(values);
-  if (!parts.front().ilu && !parts.front().incomplete) return -1;
-  i64 refused = -1;
-  engine().run([&](Rank& rank) {
-    SharedCores share(engine().local_ranks());
-    const i64 row = sordino::factorize(rank, parts[std::size_t(rank.id() - engine().first_rank())], values);
-    if (rank.id() == engine().first_rank()) refused = row;
-  });
-  return refused;
-}
-
 void Solver::State::refactorize(const CsrView& updated) {
-  const i64 refused = factorize(updated);
-  if (refused >= 0) factorize(A);  // whose factors were overwritten
-  require_pivots(refused, chosen);
+  if (chosen.levels) chosen.levels->update(updated);
+  sordino::refactorize(engine(), parts, chosen, updated, A);
 }
 
 void Solver::State::rescale(const CsrView& updated) {

@@ -34,7 +34,6 @@ struct Solver::State {
   void set_up(EngineChoice made);
   bool holds(const CsrView& updated) const;
   void require_one_method();
-  i64 factorize(const CsrView& values);
   void refactorize(const CsrView& updated);
   void require_set_up() const;
   void rescale(const CsrView& updated);

@@ -53,7 +53,7 @@ void require_same(Accord& accord, const std::vector<i64>& facts) {
     bad_argument("processes that solve together have different triangles or options: give all of them the same");
 }
 
-constexpr std::size_t width_fact = 3, ranks_fact = 4;  // of facts_of
+constexpr std::size_t print_fact = 0, width_fact = 3, ranks_fact = 4;  // of facts_of
 
 /// A fact of saved plans that nobody named, such as their ranks; 0 where they do not say one from 1 to `most`.
 i32 said_by(const SavedPlans& plans, std::size_t fact, i64 most) {
@@ -73,7 +73,8 @@ template <class V>
 struct TriangularSolver<V>::State {
   State(const TriangleView<V>& L, const TriangularOptions& given) : options(checked(given)), begun(seconds_now()) {
     if (options.engine != "processes") {
-      set_up(L);
+      lay_out(L);
+      finish(L, has_lost_blocks());
       return;
     }
     Accord accord(all_processes(options.timeout, "factorized"));
@@ -82,15 +83,18 @@ struct TriangularSolver<V>::State {
       if (options.ranks < 1 || options.ranks > most_ranks)
         bad_argument("a triangular solve has 1 to " + std::to_string(most_ranks) + " ranks, and " +
                      std::to_string(options.ranks) + " of all processes were asked for");
-      set_up(L);
+      lay_out(L);
     });
+    const bool lost = have_lost_blocks(accord);
+    accord.together([&] { finish(L, lost); });
     std::vector<i64> all = facts;
     all.push_back(plan_options(options).workers);  // the order of a plan's tasks goes by them
     all.push_back(plans_print);
     require_same(accord, all);
   }
 
-  void set_up(const TriangleView<V>& L) {
+  /// By blocks or by rows, as the pattern or saved plans have it.
+  void lay_out(const TriangleView<V>& L) {
     if (options.width < 1) bad_argument("a block has one column or more, not " + std::to_string(options.width));
     validate(L);
     tiny = tiny_pivots(L);
@@ -99,27 +103,34 @@ struct TriangularSolver<V>::State {
       if (options.plans) bad_argument("algorithm paper takes no plans that were saved: leave them out");
       paper.emplace(L, options);
       require_parts(paper_grid(options).ranks(), paper->block_columns(), "block columns");
-      setup_seconds = seconds_now() - begun;
       return;
     }
-    const SavedPlans* plans = std::exchange(options.plans, nullptr);
+    const SavedPlans* plans = options.plans;
     if (plans && options.ranks == 0) options.ranks = said_by(*plans, ranks_fact, most_ranks);
     if (options.choose_width) take_known_width(plans);
     if (plans) plans_print = print_of(*plans);
     facts = facts_of(L.pattern, sizeof(V), options.width, plan_options(options));
     if (plans) require_facts(plans->facts, facts);  // then blocks are what this pattern wants
-    if (plans ? are_by_rows(*plans) : is_better_by_rows(L.pattern, sizeof(V)))
-      emplace_rows(L);
+    std::optional<Elimination> elimination;
+    if (!plans) elimination = eliminate(L.pattern);
+    if (plans ? are_by_rows(*plans) : is_better_by_rows(L.pattern, *elimination, sizeof(V)))
+      rows.emplace(L);
     else
       factor.emplace(L, FactorOptions{.width = options.width,
                                       .threads = options.threads,
                                       .nodes = plans ? &plans->nodes : nullptr,
+                                      .elimination = elimination ? &*elimination : nullptr,
+                                      .print = u64(facts[print_fact]),
                                       .choose_width = width_chooser()});
     facts[width_fact] = options.width;
-    leave_lost_blocks(L);
+  }
+  /// Leaves the blocks where their inverses have lost too much, and takes saved plans.
+  void finish(const TriangleView<V>& L, bool lost) {
+    const SavedPlans* plans = std::exchange(options.plans, nullptr);
+    if (lost) leave_blocks(L);
     if (rows)
       require_parts(options.ranks, L.pattern.n, "rows");
-    else
+    else if (factor)
       require_parts(options.ranks, factor->blocks().count(), "blocks");
     setup_seconds = seconds_now() - begun;
     if (!plans || rows) return;
@@ -149,12 +160,6 @@ struct TriangularSolver<V>::State {
       width_seconds = seconds_now() - start;
       return options.width = choice.width();
     };
-  }
-
-  void emplace_rows(const TriangleView<V>& L) {
-    if (options.engine == "processes")
-      throw Error(Errc::unsupported, "the triangle is kept by rows, which one process alone solves with: use engine host");
-    rows.emplace(L);
   }
 
   /// A plan and who carries it out, made when first needed.
@@ -218,17 +223,20 @@ struct TriangularSolver<V>::State {
     modelled_seconds = by.modelled_seconds();
   }
 
-  void update(const TriangleView<V>& L) {
-    const double start = seconds_now();
+  void check_update(const TriangleView<V>& L) const { rows ? rows->check_update(L) : factor->check_update(L); }
+  void take_values(const TriangleView<V>& L) {
+    begun = seconds_now();
     if (paper)
       paper->update(L);
     else
       rows ? rows->update(L) : factor->update(L);
-    leave_lost_blocks(L);
     tiny = tiny_pivots(L);
+  }
+  void finish_update(const TriangleView<V>& L, bool lost) {
+    if (lost) leave_blocks(L);
     for (Way* way : {&forward, &backward})
       if (way->runner) way->runner->update();
-    setup_seconds = seconds_now() - start;
+    setup_seconds = seconds_now() - begun;
   }
 
   int refinements_wanted(const TriangleView<V>& L, How how) {
@@ -236,14 +244,13 @@ struct TriangularSolver<V>::State {
     if (factor && wants_all_steps<V>(factor->growth())) return most_refinements;
     return trsv::refinements_wanted<V>(L, how, solving(how), options.threads);
   }
-  /// Keeps the triangle by rows from now on where its inverses have lost what refinement cannot find again.
-  void leave_lost_blocks(const TriangleView<V>& L) {
-    if (!factor || is_refinable<V>(factor->growth())) return;
-    if (options.engine == "processes")
-      throw Error(Errc::unsupported,
-                  "a pivot is so small that inverses of blocks would lose all digits, and the triangle is to be kept by rows, "
-                  "which one process alone solves with: use engine host");
-    emplace_rows(L);
+  /// Whether the inverses of blocks have lost what refinement cannot find again.
+  bool has_lost_blocks() const { return factor && !is_refinable<V>(factor->growth()); }
+  /// In any process: they solve by one plan. Collective.
+  bool have_lost_blocks(Accord& accord) const { return accord.most({has_lost_blocks() ? 1.0 : 0.0})[0] > 0; }
+  /// Keeps the triangle by rows from now on.
+  void leave_blocks(const TriangleView<V>& L) {
+    rows.emplace(L);
     by_values = true;
     forward = {}, backward = {};
     factor.reset();
@@ -299,12 +306,18 @@ int TriangularSolver<V>::refinements_wanted(const TriangleView<V>& L, How how) {
 template <class V>
 void TriangularSolver<V>::update(const TriangleView<V>& L) {
   const std::lock_guard lock(state_->turn);
-  if (state_->options.engine != "processes") return state_->update(L);
-  Accord accord(all_processes(state_->options.timeout, "update"));
-  accord.together([&] { state_->factor->check_update(L); });  // before one of them takes new values
-  state_->has_no_values = true;
-  accord.together([&] { state_->update(L); });
-  state_->has_no_values = false;
+  State& s = *state_;
+  if (s.options.engine != "processes") {
+    s.take_values(L);
+    return s.finish_update(L, s.has_lost_blocks());
+  }
+  Accord accord(all_processes(s.options.timeout, "update"));
+  accord.together([&] { s.check_update(L); });  // before one of them takes new values
+  s.has_no_values = true;
+  accord.together([&] { s.take_values(L); });
+  const bool lost = s.have_lost_blocks(accord);
+  accord.together([&] { s.finish_update(L, lost); });
+  s.has_no_values = false;
 }
 
 template <class V>

@@ -59,12 +59,14 @@ class HostRunner final : public TriangularRunner<V> {
   i64 most_columns_ = 0;
 };
 
-/// Ranks of this and all other processes, a thread each.
+/// Ranks of this and all other processes, a thread each. `numbers`: that each of them keeps for each right-hand side.
 template <class V>
 class ProcessRunner final : public TriangularRunner<V> {
  public:
-  ProcessRunner(const trsv::Factor<V>& factor, const trsv::Plan& plan, const TriangularOptions& options)
-      : blocks_(factor.blocks()),
+  template <class F>
+  ProcessRunner(const F& factor, const trsv::Plan& plan, const TriangularOptions& options, i64 rows, i64 numbers)
+      : rows_(rows),
+        numbers_(numbers),
         late_(options.seed),
         engine_(engine_of(plan, options.timeout)),
         solve_(*engine_, factor, plan) {}
@@ -73,10 +75,7 @@ class ProcessRunner final : public TriangularRunner<V> {
     late_.before(solve_);
     solve_.solve(b, x, columns, conjugate);
   }
-  i64 bytes() const override {
-    const i64 of_rank = blocks_.n + std::max(blocks_.slots, blocks_.partials);
-    return i64(sizeof(V)) * most_columns_ * (engine_->local_ranks() * of_rank + blocks_.n);
-  }
+  i64 bytes() const override { return i64(sizeof(V)) * most_columns_ * (engine_->local_ranks() * numbers_ + rows_); }
 
  private:
   static std::unique_ptr<Engine> engine_of(const trsv::Plan& plan, double timeout) {
@@ -86,7 +85,7 @@ class ProcessRunner final : public TriangularRunner<V> {
                                               processes ? processes->transport(ranks) : nullptr);
   }
 
-  const trsv::Blocks& blocks_;
+  i64 rows_, numbers_;
   Lateness late_;
   std::unique_ptr<Engine> engine_;
   trsv::RanksSolve<V> solve_;
@@ -147,14 +146,18 @@ class ModelRunner final : public TriangularRunner<V> {
 template <class V>
 std::unique_ptr<TriangularRunner<V>> on_host(const trsv::Factor<V>& factor, const trsv::Plan& plan,
                                              const TriangularOptions& options) {
-  if (options.engine == "processes") return std::make_unique<ProcessRunner<V>>(factor, plan, options);
-  return std::make_unique<HostRunner<V, trsv::HostSolve<V>>>(factor, plan, options,
-                                                             2 * factor.blocks().n + factor.blocks().slots);
+  const trsv::Blocks& blocks = factor.blocks();
+  if (options.engine == "processes")
+    return std::make_unique<ProcessRunner<V>>(factor, plan, options, blocks.n,
+                                              blocks.n + std::max(blocks.slots, blocks.partials));
+  return std::make_unique<HostRunner<V, trsv::HostSolve<V>>>(factor, plan, options, 2 * blocks.n + blocks.slots);
 }
 template <class V>
 std::unique_ptr<TriangularRunner<V>> on_host(const trsv::LevelFactor<V>& factor, const trsv::Plan& plan,
                                              const TriangularOptions& options) {
-  return std::make_unique<HostRunner<V, trsv::LevelHostSolve<V>>>(factor, plan, options, factor.rows(plan.direction).n);
+  const i64 n = factor.rows(plan.direction).n;
+  if (options.engine == "processes") return std::make_unique<ProcessRunner<V>>(factor, plan, options, n, n);
+  return std::make_unique<HostRunner<V, trsv::LevelHostSolve<V>>>(factor, plan, options, n);
 }
 
 template <class V, class F>

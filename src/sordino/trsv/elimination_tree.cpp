@@ -35,7 +35,48 @@ i32 root_of(std::vector<i32>& bound, i32 j) {
   return root;
 }
 
+/// The first row below the diagonal of each column, and how many entries the column has, with the diagonal.
+Elimination as_it_stands(const LowerPattern& A) {
+  Elimination e{.parent = std::vector<i32>(std::size_t(A.n), no_parent), .counts = std::vector<i32>(std::size_t(A.n), 1)};
+  for (i64 j = 0; j < A.n; j++) {
+    i32 first = i32(A.n), count = 1;
+    for (i64 k = A.begin[j]; k < A.begin[j + 1]; k++)
+      if (A.rows[k] > j) first = std::min(first, A.rows[k]), count++;
+    if (count > 1) e.parent[std::size_t(j)] = first;
+    e.counts[std::size_t(j)] = count;
+  }
+  return e;
+}
+
+/// Whether each column's rows below its parent are among the parent's, and no entry stands
+/// twice: then elimination fills nothing.
+bool is_filled(const LowerPattern& A, const std::vector<i32>& parent) {
+  const std::size_t n = std::size_t(A.n);
+  std::vector<i32> child(n, no_parent), sibling(n, no_parent), seen(n, -1);
+  for (std::size_t j = n; j-- > 0;)
+    if (parent[j] != no_parent) sibling[j] = std::exchange(child[std::size_t(parent[j])], i32(j));
+  for (i32 p = 0; p < A.n; p++) {
+    for (i64 k = A.begin[p]; k < A.begin[p + 1]; k++)
+      if (A.rows[k] > p && std::exchange(seen[std::size_t(A.rows[k])], p) == p) return false;
+    for (i32 c = child[std::size_t(p)]; c != no_parent; c = sibling[std::size_t(c)])
+      for (i64 k = A.begin[c]; k < A.begin[c + 1]; k++)
+        if (A.rows[k] > p && seen[std::size_t(A.rows[k])] != p) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+Elimination eliminate(const LowerPattern& A) {
+  Elimination e = as_it_stands(A);
+  const bool filled = is_filled(A, e.parent);
+  if (!filled) e.parent = elimination_tree(A);
+  e.order = postorder(e.parent);
+  if (!filled) e.counts = column_counts(A, e.parent, e.order);
+  return e;
+}
+
+i64 Elimination::filled() const { return std::accumulate(counts.begin(), counts.end(), i64(0)); }
 
 std::vector<i32> elimination_tree(const LowerPattern& A) {
   const Rows rows = rows_of(A);

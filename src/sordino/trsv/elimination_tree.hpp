@@ -25,4 +25,17 @@ std::vector<i32> postorder(const std::vector<i32>& parent);
 /// How many entries column j of the filled pattern has, with the diagonal. [n]
 std::vector<i32> column_counts(const LowerPattern& pattern, const std::vector<i32>& parent, const std::vector<i32>& order);
 
+/// What elimination makes of a pattern.
+struct Elimination {
+  std::vector<i32> parent;  // [n] elimination_tree()
+  std::vector<i32> order;   // [n] postorder()
+  std::vector<i32> counts;  // [n] column_counts()
+
+  i64 filled() const;  // entries of the filled pattern, with the diagonal
+};
+
+/// Cost: where the pattern is filled already, as that of a whole factor is, three passes over its entries, without memory for
+/// them; else it is found out at the first column that elimination would fill, and the three functions above are called.
+Elimination eliminate(const LowerPattern& pattern);
+
 }  // namespace sordino::trsv

@@ -178,11 +178,13 @@ Factor<V>::Factor(const TriangleView<V>& L, const FactorOptions& options) : unit
   validate(L);
   const double start = seconds_now();
   if (options.nodes) check_supernodes(L.pattern, *options.nodes);
-  const Supernodes found = options.nodes ? Supernodes{} : find_supernodes(L.pattern, options.merging);
+  const Supernodes found = options.nodes         ? Supernodes{}
+                           : options.elimination ? find_supernodes(L.pattern, *options.elimination, options.merging)
+                                                 : find_supernodes(L.pattern, options.merging);
   const Supernodes& nodes = options.nodes ? *options.nodes : found;
   blocks_ = cut(nodes, options.choose_width ? options.choose_width(nodes) : options.width, options.part_values);
   symbolic_seconds_ = seconds_now() - start;
-  print_ = print_of(L.pattern);
+  print_ = options.print ? options.print : print_of(L.pattern);
   place_.resize(blocks_.order.size());
   for (std::size_t k = 0; k < place_.size(); k++) place_[std::size_t(blocks_.order[k])] = i32(k);
   values_ = LargeArray<V>(std::size_t(blocks_.values));

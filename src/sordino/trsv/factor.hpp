@@ -32,6 +32,8 @@ struct FactorOptions {
   int threads = 0;                                          // of the setup
   i64 part_values = most_of_strip;                          // of a partial sum of the way back (blocks.hpp)
   const Supernodes* nodes = nullptr;                        // of this pattern, found before: they are checked instead of found
+  const Elimination* elimination = nullptr;                 // of this pattern, where somebody has it; else nodes are found anew
+  u64 print = 0;                                            // print_of() this pattern, where somebody has it
   std::function<i32(const Supernodes&)> choose_width = {};  // instead of `width`
 };
 

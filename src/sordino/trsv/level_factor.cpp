@@ -1,23 +1,15 @@
 #include "sordino/trsv/level_factor.hpp"
 
-#include <numeric>
-
 #include "sordino/base/error.hpp"
 
 namespace sordino::trsv {
 
-i64 filled_entries(const LowerPattern& pattern) {
-  const std::vector<i32> parent = elimination_tree(pattern);
-  const std::vector<i32> counts = column_counts(pattern, parent, postorder(parent));
-  return std::accumulate(counts.begin(), counts.end(), i64(0));
-}
-
-bool is_better_by_rows(const LowerPattern& pattern, i64 value_bytes) {
+bool is_better_by_rows(const LowerPattern& pattern, const Elimination& elimination, i64 value_bytes) {
   constexpr double enough = 4;
   i64 entries = pattern.n;
   for (i64 j = 0; j < pattern.n; j++)
     for (i64 k = pattern.begin[j]; k < pattern.begin[j + 1]; k++) entries += pattern.rows[k] != j;
-  return double(filled_entries(pattern)) * double(value_bytes) > enough * double(entries) * double(value_bytes + 4);
+  return double(elimination.filled()) * double(value_bytes) > enough * double(entries) * double(value_bytes + 4);
 }
 
 template <class V>
@@ -30,11 +22,16 @@ LevelFactor<V>::LevelFactor(const TriangleView<V>& L) : unit_(L.unit) {
 
 template <class V>
 void LevelFactor<V>::update(const TriangleView<V>& L) {
+  check_update(L);
+  fill_forward(L);
+  if (backward_.rows.n > 0) fill_backward();
+}
+
+template <class V>
+void LevelFactor<V>::check_update(const TriangleView<V>& L) const {
   validate(L);
   if (L.unit != unit_ || print_of(L.pattern) != print_)
     bad_argument("new values of a triangle must have its pattern, and this is another one");
-  fill_forward(L);
-  if (backward_.rows.n > 0) fill_backward();
 }
 
 template <class V>

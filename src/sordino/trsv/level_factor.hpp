@@ -5,14 +5,10 @@
 
 namespace sordino::trsv {
 
-/// Entries of the filled pattern, with the diagonal: what supernodes store at least. Cost: linear in the entries of the
-/// pattern, up to a logarithm; nothing is filled.
-i64 filled_entries(const LowerPattern& pattern);
-
 /// Whether a triangle is better kept by rows than by supernodes: a solve would read more than four times the bytes there.
 /// (Rows read 4 bytes more for each entry. Their loads are scattered, and there are more levels than supernodes in a chain:
 /// up to that factor dense blocks win nevertheless. ADR 41 has the measurements.)
-bool is_better_by_rows(const LowerPattern& pattern, i64 value_bytes);
+bool is_better_by_rows(const LowerPattern& pattern, const Elimination& elimination, i64 value_bytes);
 
 /// Memory: a value and 4 B for each entry, a value and 12 B for each row, of each direction that has been prepared. The order
 /// of sums depends on the pattern alone.
@@ -23,6 +19,8 @@ class LevelFactor {
   explicit LevelFactor(const TriangleView<V>& L);
   /// New values of the same pattern. What is refused leaves the old ones.
   void update(const TriangleView<V>& L);
+  /// Throws what update() would refuse, and changes nothing.
+  void check_update(const TriangleView<V>& L) const;
   /// Makes rows and values of the way back, once.
   void prepare(Direction direction);
 

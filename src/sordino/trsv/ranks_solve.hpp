@@ -7,17 +7,19 @@
 #include <functional>
 
 #include "sordino/comm/communicator.hpp"
-#include "sordino/trsv/task_steps.hpp"
+#include "sordino/trsv/rank_tasks.hpp"
 
 namespace sordino::trsv {
 
-/// Memory: of each rank a number for each row, and each slot or partial sum, and right-hand side.
+/// Memory: that of each rank's tasks (rank_tasks.hpp), and a number for each row and right-hand side.
 template <class V>
 class RanksSolve {
  public:
   /// The plan is for as many ranks as the engine has. Engine, factor and plan must outlive it; every process has the whole
   /// factor.
   RanksSolve(Engine& engine, const Factor<V>& factor, const Plan& plan);
+  /// Of rows by levels; the plan's direction has been prepared.
+  RanksSolve(Engine& engine, const LevelFactor<V>& factor, const Plan& plan);
   ~RanksSolve();
 
   /// Collective over the processes, which pass the same b, [n][columns]; x, perhaps the same place, arrives at all of them with
@@ -30,10 +32,13 @@ class RanksSolve {
 
  private:
   class OfRank;
+  template <class F>
+  RanksSolve(Engine& engine, const F& factor, const Plan& plan, i64 rows);
+
   Engine& engine_;
-  const Factor<V>& factor_;
   const Plan& plan_;
-  std::vector<V> result_;
+  i64 rows_;  // of the triangle
+  std::vector<V> room_;
   std::vector<std::unique_ptr<OfRank>> ranks_;  // of this process
 };
 

@@ -151,8 +151,12 @@ i64 Supernodes::entries() const {
 }
 
 Supernodes find_supernodes(const LowerPattern& A, const Amalgamation& merging) {
-  const std::vector<i32> parent = elimination_tree(A), order = postorder(parent);
-  Merger merger(parent, order, column_counts(A, parent, order));
+  return find_supernodes(A, eliminate(A), merging);
+}
+
+Supernodes find_supernodes(const LowerPattern& A, const Elimination& elimination, const Amalgamation& merging) {
+  const std::vector<i32>& order = elimination.order;
+  Merger merger(elimination.parent, order, elimination.counts);
   merger.merge(merging);
   Supernodes s;
   s.n = A.n;

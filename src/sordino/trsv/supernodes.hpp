@@ -37,5 +37,7 @@ struct Supernodes {
 /// matrix with a symmetric pattern is filled already; an incomplete one gets the fill that was dropped, as zeros. Cost: linear
 /// in the entries of the pattern and the rows of the supernodes.
 Supernodes find_supernodes(const LowerPattern& pattern, const Amalgamation& merging = {});
+/// The same, where somebody has called eliminate() of it.
+Supernodes find_supernodes(const LowerPattern& pattern, const Elimination& elimination, const Amalgamation& merging = {});
 
 }  // namespace sordino::trsv

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <thread>
+#include <utility>
 
 #include "check.hpp"
 #include "sordino/base/clock.hpp"
@@ -194,28 +195,38 @@ TEST("new values keep the plans; what is refused leaves the old ones") {
   CHECK(x == again);
 }
 
-TEST("processes whose new values were refused too late solve nothing until they get others") {
+TEST("engine processes keeps old values where new ones are refused, and rows where inverses of the new ones lose too much") {
   NOTE(fresh::said());
   fresh::Random random(27);
   const Columns c = dense(30);
   const auto values = triangles::values_of<double>(c, random);
   const auto b = triangles::vector_of<double>(c.n, random);
-  TriangularSolver<double> solver({c.pattern(), values.data()}, {.engine = "processes", .timeout = 20});
-  std::vector<double> first(b.size()), x(b.size());
-  solver.solve(b.data(), first.data());
+  TriangularSolver<double> solver({c.pattern(), values.data()}, {.engine = "processes", .ranks = 2, .width = 8, .timeout = 20});
+  std::vector<double> wanted(b.size()), x(b.size());
+  solver.solve(b.data(), wanted.data());
   auto others = values;
-  others[0] = 0;
-  CHECK_THROWS(solver.update({c.pattern(), others.data()}), Error, "the pivot of row 0 is zero");
-  solver.solve(b.data(), x.data());  // with the old ones
-  CHECK(x == first);
-  others[0] = values[0];
-  others[std::size_t(c.begin[15])] *= 1e-30;
-  CHECK_THROWS(solver.update({c.pattern(), others.data()}), Error, "inverses of blocks would lose all digits");
-  for (How how : ways)
-    CHECK_THROWS(solver.solve(b.data(), x.data(), 1, how), Error, "the last values of the triangle were refused");
-  solver.update({c.pattern(), values.data()});
-  solver.solve(b.data(), x.data());
-  CHECK(x == first);
+  const TriangleView<double> L{c.pattern(), others.data()};
+  auto refuses_a_zero = [&] {
+    const double kept = std::exchange(others[0], 0);
+    CHECK_THROWS(solver.update(L), Error, "the pivot of row 0 is zero");
+    others[0] = kept;
+    solver.solve(b.data(), x.data());
+    CHECK(x == wanted);
+  };
+  refuses_a_zero();
+  CHECK(!solver.statistics().by_rows);
+  others[std::size_t(c.begin[12])] *= 1e-30;
+  solver.update(L);
+  CHECK(solver.statistics().by_rows);
+  TriangularSolver<double> alone(L, {.threads = 1});
+  REQUIRE(alone.statistics().by_rows);
+  for (How how : ways) {
+    solver.solve(b.data(), x.data(), 1, how);
+    alone.solve(b.data(), wanted.data(), 1, how);
+    CHECK(x == wanted);
+  }
+  alone.solve(b.data(), wanted.data());
+  refuses_a_zero();
 }
 
 TEST("several threads take turns with one solver") {

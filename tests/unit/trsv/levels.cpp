@@ -273,11 +273,14 @@ TEST("filled entries are counted without filling, and say which triangles are ke
   for (const Columns& c : all_kinds(random)) {
     i64 wanted = 0;
     for (const auto& column : triangles::filled(c)) wanted += std::count(column.begin(), column.end(), char(1));
-    CHECK(filled_entries(c.pattern()) == wanted);
-    CHECK(is_better_by_rows(c.pattern(), 8) == (double(wanted) * 8 > 4.0 * 12 * double(c.rows.size())));
+    const Elimination e = eliminate(c.pattern());
+    CHECK(e.filled() == wanted);
+    CHECK(is_better_by_rows(c.pattern(), e, 8) == (double(wanted) * 8 > 4.0 * 12 * double(c.rows.size())));
   }
   const Columns large = triangles::grid(64, 64, 64);  // a whole factor of 1e9 entries
-  CHECK(filled_entries(large.pattern()) > 900'000'000);
-  CHECK(is_better_by_rows(large.pattern(), 8));
-  CHECK(!is_better_by_rows(triangles::scattered(random, 100, 1).pattern(), 8));
+  const Elimination e = eliminate(large.pattern());
+  CHECK(e.filled() > 900'000'000);
+  CHECK(is_better_by_rows(large.pattern(), e, 8));
+  const Columns dense = triangles::scattered(random, 100, 1);
+  CHECK(!is_better_by_rows(dense.pattern(), eliminate(dense.pattern()), 8));
 }

@@ -62,6 +62,33 @@ TEST("elimination trees and counts are those of elimination") {
   }
 }
 
+TEST(
+    "what elimination makes of a pattern is found alike whether it fills or not, in any order of rows, and of doubled "
+    "entries") {
+  NOTE(fresh::said());
+  fresh::Random random(4);
+  auto check = [](const Columns& c) {
+    const Elimination e = eliminate(c.pattern());
+    CHECK(e.parent == elimination_tree(c.pattern()));
+    CHECK(e.order == postorder(e.parent));
+    CHECK(e.counts == column_counts(c.pattern(), e.parent, e.order));
+  };
+  for (const Columns& c : triangles::some(random, 30)) {
+    check(c);
+    Columns filled = triangles::with_fill(c), changed = filled;
+    check(filled);
+    for (i64 j = 0; j < c.n; j++)  // the diagonal not first
+      std::reverse(changed.rows.begin() + changed.begin[std::size_t(j)],
+                   changed.rows.begin() + changed.begin[std::size_t(j) + 1]);
+    check(changed);
+    const i64 j = random.whole(0, c.n - 1);  // an entry is lost, which may or may not be filled
+    if (changed.begin[std::size_t(j) + 1] - changed.begin[std::size_t(j)] < 3) continue;
+    changed = filled;
+    changed.rows[std::size_t(changed.begin[std::size_t(j)] + 2)] = changed.rows[std::size_t(changed.begin[std::size_t(j)] + 1)];
+    check(changed);
+  }
+}
+
 TEST("supernodes hold every entry of the filled pattern, merged or not, and rows stay in their ancestors") {
   NOTE(fresh::said());
   fresh::Random random(2);
