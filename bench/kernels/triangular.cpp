@@ -3,11 +3,13 @@
 //
 //   bench_triangular 7 100 metis_100.i32 [width=256] [task=131072] [subtree=196608] [always=8] [columns=1] [ranks=1]
 //                    [part=5632] [direction=forward|backward] [blocks=0] [repeats=15] [described=h100x2|h200x4]
+//                    [most=32] [long=180224]
 //   bench_triangular 7 100 metis_100.i32 algorithm=paper [layout=2x1] [width=128] [always=8] [blocks=0] [repeats=15]
 //
 // The second is paper 004's Algorithm 1, one column of b forward, on as many GPUs as the layout has ranks; its seconds are
 // those from the launch of its kernel WAIT on, and kernel_seconds those from the begin of SOLVE on. Of the first, also without
 // CUDA, predicted_seconds are those of python/sordino/machines/NAME.json, where described=NAME; repeats=0 only predicts.
+// A pass takes up to `most` columns, and its tasks, where these are more than eight, up to `long` bytes.
 // 7, 27 or 5 points; cells along a side (27 points have 3 unknowns each); a file of 32-bit numbers, the k-th cell of the order,
 // or - for nested dissection along planes.
 #include <cstdio>
@@ -72,11 +74,15 @@ void print_sizes(const Sizes& s) {
 #if SORDINO_WITH_CUDA
 std::vector<double> times(const Blocks& blocks, const Plan& plan, const Words& words) {
   const i64 columns = words.number("columns", 1);
+  const i64 widest = words.number("most", 32);
   int most = 1;
-  while (2 * most <= std::min<i64>(columns, 8)) most *= 2;
+  while (2 * most <= widest && (2 * most <= columns || (most >= 8 && most < columns))) most *= 2;
   const bool forward = plan.direction == Direction::forward;
   GpuSolve<double> gpu(blocks, forward ? &plan : nullptr, forward ? nullptr : &plan,
-                       {.most_columns = most, .blocks = int(words.number("blocks", 0)), .timeout = 2});
+                       {.most_columns = most,
+                        .long_task_bytes = words.number("long", GpuOptions().long_task_bytes),
+                        .blocks = int(words.number("blocks", 0)),
+                        .timeout = 2});
   const std::vector<double> b(std::size_t(blocks.n * columns), 1.0);
   std::vector<double> seconds = gpu.time(plan.direction, b.data(), columns, int(words.number("repeats", 15)) + 2);
   seconds.erase(seconds.begin(), seconds.begin() + 2);

@@ -1,50 +1,14 @@
 // Triangular solves on GPUs against the host's, which are compared with substitution in tests/unit/trsv.
-#include <cmath>
-#include <cstring>
-
-#include "gpu/support.hpp"
+#include "gpu/trsv_support.hpp"
 #include "sordino/base/error.hpp"
-#include "sordino/trsv/cuda/gpu_solve.hpp"
-#include "sordino/trsv/host_solve.hpp"
 #include "sordino/trsv/invented.hpp"
-#include "unit/trsv/triangles.hpp"
 
 using namespace sordino;
 using namespace sordino::trsv;
+using namespace trsv_test;
 using triangles::Columns;
 
 namespace {
-
-template <class V>
-double distance(const std::vector<V>& a, const std::vector<V>& b) {
-  double most = 0, scale = 0;
-  for (std::size_t i = 0; i < a.size(); i++) {
-    const double off = magnitude(a[i] - b[i]);
-    most = off <= most ? most : std::isnan(off) ? INFINITY : off;
-    scale = std::max(scale, magnitude(b[i]));
-  }
-  return most / scale;
-}
-
-template <class V>
-double tolerance() {
-  return std::is_same_v<V, float> ? 2e-4 : 1e-11;
-}
-
-template <class V>
-bool same_bits(const std::vector<V>& a, const std::vector<V>& b) {
-  return std::memcmp(a.data(), b.data(), a.size() * sizeof(V)) == 0;
-}
-
-struct Plans {
-  Plan forward, backward;
-  Plans(const Blocks& blocks, i64 value_bytes, const PlanOptions& options)
-      : forward(make_plan(blocks, Direction::forward, value_bytes, options)),
-        backward(make_plan(blocks, Direction::backward, value_bytes, options)) {
-    check_plan(blocks, forward);
-    check_plan(blocks, backward);
-  }
-};
 
 /// Of one triangle, on 1, 2, ... GPUs: right, and the same bits on any number of them, with few thread blocks as with many,
 /// again and again.
@@ -200,7 +164,7 @@ TEST("what GPUs cannot do is refused in a sentence [gpu]") {
   test::need_gpu();
   const Blocks blocks = cut(find_supernodes(triangles::grid(3, 3, 3).pattern()), 8);
   const Plan plan = make_plan(blocks, Direction::forward, 8), many = make_plan(blocks, Direction::forward, 8, {.ranks = 31});
-  CHECK_THROWS((GpuSolve<double>(blocks, &plan, nullptr, {.most_columns = 3})), Error, "1, 2, 4 or 8 columns");
+  CHECK_THROWS((GpuSolve<double>(blocks, &plan, nullptr, {.most_columns = 3})), Error, "1, 2, 4, 8, 16 or 32 columns");
   CHECK_THROWS((GpuSolve<double>(blocks, nullptr, nullptr)), Error, "a plan for one direction or for both");
   CHECK_THROWS((GpuSolve<double>(blocks, &many, nullptr)), Error, "");
   GpuSolve<double> gpu(blocks, &plan, nullptr);

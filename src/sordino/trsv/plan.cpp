@@ -33,6 +33,15 @@ class Planner {
     find_needs();
     find_readers();
   }
+  /// With the owners and subtrees of another plan, and long tasks.
+  Planner(const Blocks& blocks, const Plan& plan, i64 value_bytes, const PlanOptions& options)
+      : blocks_(blocks), forward_(true), value_bytes_(value_bytes), options_(options), near_bytes_(PlanOptions().task_bytes) {
+    plan_.ranks = plan.ranks;
+    plan_.owner = plan.owner;
+    make_long_tasks(plan);
+    find_needs();
+    find_readers();
+  }
 
   Plan scheduled() {
     return in_schedule(std::move(plan_), options_, [&](const Task& t) { return double(values_of(blocks_, t) * value_bytes_); });
@@ -71,6 +80,22 @@ class Planner {
     }
   }
 
+  void make_long_tasks(const Plan& plan) {
+    std::vector<const Task*> subtrees(std::size_t(blocks_.count()), nullptr);  // that begin with a block
+    for (const Task& t : plan.tasks)
+      if (t.kind == Task::Kind::subtrees) subtrees[std::size_t(t.first)] = &t;
+    tasks_of_.resize(std::size_t(blocks_.count()));
+    for (i32 k = 0; k < blocks_.count();) {
+      const Task* const t = subtrees[std::size_t(k)];
+      if (!t) {
+        add_strips(k++);
+        continue;
+      }
+      plan_.tasks.push_back(*t);
+      for (; k < t->end; k++) tasks_of_[std::size_t(k)] = {i32(plan_.tasks.size()) - 1, i32(plan_.tasks.size())};
+    }
+  }
+
   /// Siblings' subtrees are one task as long as that is small.
   void add_to_subtrees(i32 k, i32 root, const std::vector<i64>& sums) {
     if (k == blocks_.first[std::size_t(root)]) {
@@ -96,10 +121,13 @@ class Planner {
   void add_strips(i32 k) {
     const Block& b = block(k);
     tasks_of_[std::size_t(k)] = {i32(plan_.tasks.size()), i32(plan_.tasks.size())};
+    const StripRange near = near_bytes_ > 0 ? blocks_.near[std::size_t(k)] : StripRange{};
+    auto is_near = [&](i32 s) { return near.first <= s && s < near.end; };
     i64 bytes = 0;
     for (i32 s = 0, first = 0; s < b.strips(); s++) {
       bytes += strip_of(b, s).size() * value_bytes_;
-      if (s + 1 < b.strips() && bytes + strip_of(b, s + 1).size() * value_bytes_ <= options_.task_bytes &&
+      const i64 most = is_near(s) ? std::min(near_bytes_, options_.task_bytes) : options_.task_bytes;
+      if (s + 1 < b.strips() && bytes + strip_of(b, s + 1).size() * value_bytes_ <= most && is_near(s) == is_near(s + 1) &&
           (s + 2 - first) * b.strip_rows <= most_rows_of_task)
         continue;
       add(Task::Kind::strips, k, std::exchange(first, s + 1), s + 1);
@@ -226,6 +254,7 @@ class Planner {
   const PlanOptions& options_;
   Plan plan_;
   std::vector<i64> sizes_;
+  i64 near_bytes_ = 0;           // of tasks that the parent waits for, where others have more; 0: all are alike
   i64 open_bytes_ = 0;           // of the subtrees that the last task has
   std::vector<Range> tasks_of_;  // [blocks]
   std::vector<std::vector<i32>> children_;
@@ -251,6 +280,14 @@ i64 values_of(const Blocks& blocks, const Task& t) {
 Plan make_plan(const Blocks& blocks, Direction direction, i64 value_bytes, const PlanOptions& options) {
   validate(options);
   return Planner(blocks, direction, value_bytes, options).scheduled();
+}
+
+Plan with_long_tasks(const Blocks& blocks, const Plan& plan, i64 value_bytes, const PlanOptions& options) {
+  if (plan.direction != Direction::forward) bad_argument("long tasks of a triangular solve are for the way forward");
+  PlanOptions as_many = options;
+  as_many.ranks = plan.ranks;
+  validate(as_many);
+  return Planner(blocks, plan, value_bytes, as_many).scheduled();
 }
 
 }  // namespace sordino::trsv

@@ -79,6 +79,11 @@ inline constexpr int most_ranks = 32;
 /// slots, up to a logarithm. Throws bad_argument for options out of range.
 Plan make_plan(const Blocks& blocks, Direction direction, i64 value_bytes, const PlanOptions& options = {});
 
+/// The same owners and subtrees as those of a plan for the way forward, and longer tasks of strips: up to `task_bytes`, but for
+/// strips that the parent waits for to begin, which have the usual ones. For many right-hand sides, whose sums for a block's
+/// columns each of its tasks has to fetch. Cost: as make_plan().
+Plan with_long_tasks(const Blocks& blocks, const Plan& plan, i64 value_bytes, const PlanOptions& options);
+
 /// Values that a task reads.
 i64 values_of(const Blocks& blocks, const Task& task);
 

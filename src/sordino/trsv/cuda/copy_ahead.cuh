@@ -7,18 +7,26 @@ namespace sordino::trsv {
 
 /// Pieces of `bytes`, `step` bytes apart, of which the last one has `last_bytes` and begins
 /// `last_ahead` bytes sooner; then another one. They come to lie one behind
-/// the other. Addresses and sizes are multiples of 16.
+/// the other, and that one at a place of its own. Addresses and sizes are multiples of 16.
 struct Pieces {
   char* to;
   const char* from;
   i32 count, bytes, step, last_bytes, last_ahead;
   const void* beside;
   i32 bytes_beside;
+  char* to_beside;
 
   __device__ const char* place_of(i32 k) const { return from + i64(k) * step - (k + 1 < count ? 0 : last_ahead); }
   __device__ i32 bytes_of(i32 k) const { return k + 1 < count ? bytes : last_bytes; }
   __device__ i32 bytes_of_all() const { return (count - 1) * bytes + last_bytes; }
 };
+
+/// One thread: what it has written to shared memory is there before a copy that is started behind a barrier overwrites it.
+__device__ __forceinline__ void let_copies_follow() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
 
 /// In shared memory. One copy at a time; `uses` of each worker counts those that were waited for.
 class CopyAhead {
@@ -37,7 +45,7 @@ class CopyAhead {
                  "r"(p.bytes_of_all() + p.bytes_beside)
                  : "memory");
     for (i32 k = 0; k < p.count; k++) copy(p.to + k * p.bytes, p.place_of(k), p.bytes_of(k));
-    if (p.bytes_beside > 0) copy(p.to + p.bytes_of_all(), p.beside, p.bytes_beside);
+    if (p.bytes_beside > 0) copy(p.to_beside, p.beside, p.bytes_beside);
 #endif
   }
   /// All workers.
@@ -53,7 +61,7 @@ class CopyAhead {
 #else
     meet_workers();  // nobody needs what was there
     for (i32 k = 0; k < p.count; k++) copy(p.to + k * p.bytes, p.place_of(k), p.bytes_of(k));
-    copy(p.to + p.bytes_of_all(), p.beside, p.bytes_beside);
+    copy(p.to_beside, p.beside, p.bytes_beside);
     meet_workers();
 #endif
   }

@@ -4,9 +4,9 @@
 
 namespace sordino::trsv {
 
-template <class V, int K>
+template <class V, int K, int P = K>
 struct Courier {
-  const Worker<V, K>& w;
+  const Worker<V, K, P>& w;
   Desk& desk = w.desk;
 
   /// One task after the other: the next one is known, and its values are on their way, before this one is told of. False if the
@@ -50,8 +50,9 @@ struct Courier {
     if (w.lane() == 0 && desk.ticket[slot] < u32(w.s.count) && t.value_bytes > 0) desk.copy.start(w.pieces_of(t, round));
   }
 
-  /// The workers have written all that others read; it may still be on its way.
+  /// The workers have written all that others read; it may still be on its way, but for wide passes.
   __device__ void tell(const QueuedTask& t) const {
+    if constexpr (w.is_wide) w.fence();
     const bool own = w.lane() == w.team.rank;
     if (own || (w.lane() < w.team.ranks && (t.readers >> w.lane() & 1))) {
       cuda::store_relaxed(w.team.at(w.lane(), w.s.flags) + t.id, cuda::flag_word(w.pass.epoch, false));

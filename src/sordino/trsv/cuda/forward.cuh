@@ -240,8 +240,8 @@ __device__ __forceinline__ void multiply_strip(const V* values, const Strip& str
 }
 
 /// One warp, for a small block whose values, program, operands and sums are at hand.
-template <class V, int K>
-__device__ void forward_small(const Worker<V, K>& w, const QueuedTask& t, const i32* program, const SmallBlock b,
+template <class V, int K, int P>
+__device__ void forward_small(const Worker<V, K, P>& w, const QueuedTask& t, const i32* program, const SmallBlock b,
                               const V* values) {
   V* const operand = w.operands() + i64(b.column) * K;
   V *const x = w.products() + i64(b.column) * K, *const sums = w.products() + i64(t.columns) * K;
@@ -274,8 +274,8 @@ __device__ void forward_small(const Worker<V, K>& w, const QueuedTask& t, const 
 }
 
 /// Workers: results, and the sums of blocks whose parents are elsewhere.
-template <class V, int K>
-__device__ void store_subtrees(const Worker<V, K>& w, const QueuedTask& t, const SmallBlock* blocks) {
+template <class V, int K, int P>
+__device__ void store_subtrees(const Worker<V, K, P>& w, const QueuedTask& t, const SmallBlock* blocks) {
 #pragma unroll 4
   for (i32 j = w.thread(); j < t.columns; j += worker_threads)
     w.store_result(w.s.order[t.block.column + j], w.products() + i64(j) * K);
@@ -292,8 +292,8 @@ __device__ void store_subtrees(const Worker<V, K>& w, const QueuedTask& t, const
 }
 
 /// Workers: the right-hand sides of subtrees' columns.
-template <class V, int K>
-__device__ __forceinline__ void load_columns(const Worker<V, K>& w, const QueuedTask& t) {
+template <class V, int K, int P>
+__device__ __forceinline__ void load_columns(const Worker<V, K, P>& w, const QueuedTask& t) {
 #pragma unroll 4
   for (i32 j = w.thread(); j < t.columns; j += worker_threads)
 #pragma unroll
@@ -301,8 +301,8 @@ __device__ __forceinline__ void load_columns(const Worker<V, K>& w, const Queued
 }
 
 /// Workers: each warp takes the next small block and waits for its children, which come before it and do not wait for it.
-template <class V, int K>
-__device__ __forceinline__ void multiply_subtrees(const Worker<V, K>& w, const QueuedTask& t) {
+template <class V, int K, int P>
+__device__ __forceinline__ void multiply_subtrees(const Worker<V, K, P>& w, const QueuedTask& t) {
   const i32 count = t.end - t.first;
   const V* const values = reinterpret_cast<const V*>(w.memory);
   const i32* const program = w.program_of(t);

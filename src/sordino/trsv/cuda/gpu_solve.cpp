@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "sordino/base/range.hpp"
 #include "sordino/runtime/cuda/pointers.hpp"
 #include "sordino/runtime/cuda/team.hpp"
-#include "sordino/trsv/cuda/passes.hpp"
+#include "sordino/trsv/cuda/pass_kernels.hpp"
 #include "sordino/trsv/cuda/rank_tables.hpp"
-#include "sordino/trsv/cuda/solve_kernel.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -28,14 +28,15 @@ struct GpuSolve<V>::State {
         options(o),
         plans{forward, backward},
         ranks((forward ? forward : backward)->ranks),
+        has_wide(has_wide_passes<V>(forward, o)),
         team({.ranks = ranks, .devices = o.devices, .window = std::size_t(window_bytes()), .timeout = o.timeout}) {
     if (ranks > 1 && team.shares_devices())
       throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(ranks) + " ranks needs as many GPUs");
-    const i64 columns = options.most_columns;
-    x = team.array<V>(2 * blocks.n * columns);
-    sums = team.array<V>(2 * blocks.slots * columns);
+    x = team.array<V>(2 * numbers(blocks.n));
+    sums = team.array<V>(numbers_of_sums());
     for (const Plan* plan : plans)
       if (plan) flags[std::size_t(plan->direction)] = team.array<u32>(plan->count());
+    if (has_wide) wide_flags = team.array<u32>(long_tasks.count());
     ended = team.array<u32>(ranks);
     channel = team.signals("tasks of a triangular solve").channel;
     tables.resize(std::size_t(ranks)), b.resize(std::size_t(ranks)), ordered.resize(std::size_t(ranks)),
@@ -43,10 +44,11 @@ struct GpuSolve<V>::State {
     for (int r = 0; r < ranks; r++) {
       const cuda::OnDevice on(team.device(r));
       tables[std::size_t(r)] = std::make_unique<RankTables<V>>(blocks, (forward ? forward : backward)->owner, r);
-      ordered[std::size_t(r)] = OnGpu<V>(blocks.n * columns);
-      if (backward) partials[std::size_t(r)] = OnGpu<V>(2 * tables[std::size_t(r)]->partials() * columns);
+      ordered[std::size_t(r)] = OnGpu<V>(has_wide ? blocks.n * options.most_columns : numbers(blocks.n));
+      if (backward) partials[std::size_t(r)] = OnGpu<V>(2 * numbers(tables[std::size_t(r)]->partials()));
       for (const Plan* plan : plans)
         if (plan) tables[std::size_t(r)]->add(blocks, *plan);
+      if (has_wide) tables[std::size_t(r)]->add_wide(blocks, long_tasks);
     }
     for (const Plan* plan : plans)
       if (plan) find_grids(plan->direction);
@@ -60,7 +62,12 @@ struct GpuSolve<V>::State {
   i64 window_bytes() const {
     i64 flags_bytes = 0;
     for (const Plan* plan : plans) flags_bytes += plan ? plan->count() * i64(sizeof(u32)) : 0;
-    return 2 * (blocks.n + blocks.slots) * options.most_columns * i64(sizeof(V)) + flags_bytes + (1 << 16);
+    flags_bytes += long_tasks.count() * i64(sizeof(u32));
+    return (2 * numbers(blocks.n) + numbers_of_sums()) * i64(sizeof(V)) + flags_bytes + (1 << 16);
+  }
+  /// Two halves, of passes that leave the places of the next one empty; a wide pass has all.
+  i64 numbers_of_sums() const {
+    return std::max(2 * numbers(blocks.slots), has_wide ? blocks.slots * options.most_columns : 0);
   }
 
   /// Room for copies of so many columns of b, on each rank's GPU, and of x, on the first one's.
@@ -77,8 +84,8 @@ struct GpuSolve<V>::State {
   /// where a block has too little for that.
   cuda::Grid grid(int rank, Direction direction, int columns) const {
     // A rank without tasks needs none, and 0 says that there is too little.
-    const i64 shared = std::max<i64>(solve_shared<V>(tables[std::size_t(rank)]->queue(direction).shape, columns), 16);
-    const void* kernel = reinterpret_cast<const void*>(solve_kernel<V>(direction, columns));
+    const i64 shared = std::max<i64>(shared_of_pass<V>(queue(rank, direction, columns).shape, columns), 16);
+    const void* kernel = reinterpret_cast<const void*>(kernel_of_pass<V>(direction, columns));
     int at_once = 0, multiprocessors = 0;
     if (shared > most_shared(rank)) return {.shared = 0};
     call("cudaFuncSetAttribute", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared(rank)));
@@ -95,14 +102,21 @@ struct GpuSolve<V>::State {
     return most - static_shared;
   }
 
+  /// What passes of so many columns go by.
+  const QueueOnGpu& queue(int rank, Direction direction, int columns) const {
+    const RankTables<V>& of_rank = *tables[std::size_t(rank)];
+    return columns > most_columns_of_pass ? of_rank.wide_queue() : of_rank.queue(direction);
+  }
+
   /// Of the largest tasks of all ranks, and so of the plan, whoever has them.
-  SolveShape shape_of_all(Direction direction) const {
+  SolveShape shape_of_all(Direction direction, int columns) const {
     SolveShape all;
-    for (const auto& of_rank : tables) {
-      const SolveShape& s = of_rank->queue(direction).shape;
+    for (int r = 0; r < ranks; r++) {
+      const SolveShape& s = queue(r, direction, columns).shape;
       all.buffer_bytes = std::max(all.buffer_bytes, s.buffer_bytes);
       all.operands = std::max(all.operands, s.operands);
       all.products = std::max(all.products, s.products);
+      all.columns = std::max(all.columns, s.columns);
     }
     return all;
   }
@@ -111,8 +125,10 @@ struct GpuSolve<V>::State {
   /// for eight are added up in another order.
   void find_grids(Direction direction) {
     int& most = most_columns[std::size_t(direction)];
-    for (int k = 0, columns = 1; columns <= options.most_columns; k++, columns *= 2) {
-      bool fit = solve_shared<V>(shape_of_all(direction), columns) <= most_shared(0);
+    const int widest = has_wide && direction == Direction::forward ? options.most_columns : most_narrow();
+    for (int k = 0; k < sizes_of_passes && 1 << k <= widest; k++) {
+      const int columns = 1 << k;
+      bool fit = shared_of_pass<V>(shape_of_all(direction, columns), columns) <= most_shared(0);
       for (int r = 0; r < ranks; r++) {
         const cuda::OnDevice on(team.device(r));
         fit &= (launched[std::size_t(r)].grids[std::size_t(direction)][k] = grid(r, direction, columns)).shared > 0;
@@ -130,9 +146,23 @@ struct GpuSolve<V>::State {
   void load(cuda::TeamRank& rank, Direction direction) {
     if (std::exchange(launched[std::size_t(rank.id())].loaded[std::size_t(direction)], true)) return;
     for (int columns = 1; columns <= most_columns[std::size_t(direction)]; columns *= 2) {
-      rank.load(gather_kernel<V>(columns));
-      rank.load(solve_kernel<V>(direction, columns), most_shared(rank.id()));
+      if (columns > most_columns_of_pass)
+        rank.load(wide_gather_kernel(columns));
+      else
+        rank.load(gather_kernel<V>(columns));
+      rank.load(kernel_of_pass<V>(direction, columns), most_shared(rank.id()));
     }
+  }
+
+  /// A pass's columns of b, in the order of the blocks.
+  void put_in_order(cuda::TeamRank& rank, const V* from, i64 stride, const PassSize& some, const i32* order) {
+    V* const to = ordered[std::size_t(rank.id())].data();
+    if constexpr (std::is_same_v<V, double>)
+      if (some.is_wide())
+        return rank.launch({.blocks = int((blocks.n * some.room + 255) / 256), .threads = 256}, wide_gather_kernel(some.room),
+                           from, stride, some.columns, order, blocks.n, to);
+    rank.launch({.blocks = int((blocks.n + 255) / 256), .threads = 256}, gather_kernel<V>(some.room), from, stride, order,
+                blocks.n, to);
   }
 
   /// All passes over so many columns, in the rank's stream: from b, on the rank's GPU, to x, which all ranks reach.
@@ -140,15 +170,16 @@ struct GpuSolve<V>::State {
     const std::size_t r = std::size_t(rank.id()), d = std::size_t(direction);
     u32 epoch = epochs;
     for (i64 first = 0; first < columns;) {
-      const int some = columns_of_pass(columns - first, most_columns[d]);
-      SolveTables<V> t = tables[r]->tables(direction);
+      const PassSize some = size_of_pass(columns - first, most_columns[d]);
+      SolveTables<V> t = tables[r]->tables(queue(rank.id(), direction, some.room));
       t.times = times.empty() ? nullptr : times[r].data();
-      t.x = x, t.sums = sums, t.partials = partials[r].data(), t.flags = flags[d], t.ended = ended, t.channel = channel;
-      const cuda::Grid& g = launched[r].grids[d][std::countr_zero(unsigned(some))];
-      empty(rank, direction, some);
-      rank.launch({.blocks = int((blocks.n + 255) / 256), .threads = 256}, gather_kernel<V>(some), from + first, columns,
-                  t.order, blocks.n, ordered[r].data());
-      const int half = launched[r].half[d];
+      t.x = x, t.sums = sums, t.partials = partials[r].data(), t.ended = ended, t.channel = channel;
+      t.flags = some.is_wide() ? wide_flags : flags[d];
+      const cuda::Grid& g = launched[r].grids[d][std::bit_width(unsigned(some.room)) - 1];
+      u32& tickets = some.is_wide() ? launched[r].wide_tickets : launched[r].tickets[d];
+      if (!some.is_wide()) empty(rank, direction, some.room);
+      put_in_order(rank, from + first, columns, some, t.order);
+      const int half = some.is_wide() ? 0 : launched[r].half[d];
       const SolvePass<V> pass{.b = ordered[r].data(),
                               .result = to + first,
                               .stride = columns,
@@ -159,16 +190,18 @@ struct GpuSolve<V>::State {
                               .partials = half * numbers(tables[r]->partials()),
                               .next_partials = (half ^ 1) * numbers(tables[r]->partials()),
                               .epoch = ++epoch,
-                              .first_ticket = launched[r].tickets[d],
+                              .first_ticket = tickets,
+                              .columns = some.columns,
                               .conjugate = conjugate};
-      rank.launch(g, solve_kernel<V>(direction, some), rank.team(), t, pass);
-      launched[r].tickets[d] += u32(t.count + g.blocks);
+      rank.launch(g, kernel_of_pass<V>(direction, some.room), rank.team(), t, pass);
+      tickets += u32(t.count + g.blocks);
       use(r, direction, some);
-      first += some;
+      first += some.columns;
     }
   }
 
-  i64 numbers(i64 rows) const { return rows * options.most_columns; }
+  int most_narrow() const { return std::min(options.most_columns, most_columns_of_pass); }
+  i64 numbers(i64 rows) const { return rows * most_narrow(); }
 
   /// A pass finds the places of its numbers empty, for the one before in its direction has emptied them, if it had as many
   /// columns. Else all ranks empty theirs before one begins.
@@ -190,11 +223,11 @@ struct GpuSolve<V>::State {
     rank.wait();
     rank.barrier();
   }
-  void use(std::size_t r, Direction direction, int columns) {
+  void use(std::size_t r, Direction direction, const PassSize& some) {
     int &half = launched[r].half[std::size_t(direction)], *const empty_for = launched[r].empty_for[std::size_t(direction)];
     empty_for[half] = 0;
     half ^= 1;
-    empty_for[half] = columns;
+    empty_for[half] = some.is_wide() ? 0 : some.room;
   }
 
   u32 passes(Direction direction, i64 columns) const { return passes_of(columns, most_columns[std::size_t(direction)]); }
@@ -205,18 +238,21 @@ struct GpuSolve<V>::State {
   GpuOptions options;
   const Plan* plans[2];
   int ranks;
+  bool has_wide;
+  Plan long_tasks = plan_of_wide_passes(has_wide, blocks, plans[0], options);
   cuda::Team team;
   cuda::Symmetric<V> x, sums;
-  cuda::Symmetric<u32> flags[2], ended;
+  cuda::Symmetric<u32> flags[2], wide_flags, ended;
   i32 channel = 0;
   u32 epochs = 0;  // passes so far
   int most_columns[2] = {};
   struct Launched {
-    u32 tickets[2] = {};          // that all passes so far have taken
-    int half[2] = {};             // of all numbers, that the next pass of each direction uses
-    int empty_for[2][2] = {};     // columns of the pass for which each half is empty; 0: for none
-    cuda::Grid grids[2][4] = {};  // for passes of 1, 2, 4, 8 columns
-    bool loaded[2] = {};          // the kernels of each direction
+    u32 tickets[2] = {};                        // that all passes so far have taken
+    u32 wide_tickets = 0;                       // and all wide ones
+    int half[2] = {};                           // of all numbers, that the next pass of each direction uses
+    int empty_for[2][2] = {};                   // columns of the pass for which each half is empty; 0: for none
+    cuda::Grid grids[2][sizes_of_passes] = {};  // for passes of 1, 2, 4, ..., 32 columns
+    bool loaded[2] = {};                        // the kernels of each direction
   };
   std::vector<Launched> launched;
   std::vector<std::unique_ptr<RankTables<V>>> tables;
@@ -229,7 +265,7 @@ struct GpuSolve<V>::State {
 
 template <class V>
 GpuSolve<V>::GpuSolve(const Blocks& blocks, const Plan* forward, const Plan* backward, const GpuOptions& options) {
-  validate(options);
+  validate(options, most_columns_of_wide_pass);
   if (!forward && !backward) bad_argument("a triangular solve on GPUs has a plan for one direction or for both");
   if (forward && backward && (forward->owner != backward->owner || forward->ranks != backward->ranks))
     bad_argument("plans for both directions of a triangular solve must have the same ranks and owners of blocks");
@@ -331,6 +367,11 @@ int GpuSolve<V>::blocks() const {
   const Direction direction = state_->plans[0] ? Direction::forward : Direction::backward;
   const cuda::OnDevice on(state_->team.device(0));
   return state_->grid(0, direction, state_->most_columns[std::size_t(direction)]).blocks;
+}
+
+template <class V>
+int GpuSolve<V>::most_columns(Direction direction) const {
+  return state_->most_columns[std::size_t(direction)];
 }
 
 template class GpuSolve<float>;

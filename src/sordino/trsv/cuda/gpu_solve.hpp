@@ -10,10 +10,11 @@
 namespace sordino::trsv {
 
 struct GpuOptions {
-  std::vector<int> devices = {};  // one a rank; empty: the first ones
-  int most_columns = 1;           // of b that a pass takes at once: 1, 2, 4 or 8
-  int blocks = 0;                 // of a rank's kernel; 0: as many as its GPU has room for
-  double timeout = 10;            // seconds that a wait on a GPU may take; 0: forever
+  std::vector<int> devices = {};    // one a rank; empty: the first ones
+  int most_columns = 1;             // of b that a pass takes at once: 1, 2, 4 or 8; by blocks also 16 or 32, where that is done
+  i64 long_task_bytes = 176 << 10;  // of values that a task of a pass of 16 or 32 columns has, but for those waited for soon
+  int blocks = 0;                   // of a rank's kernel; 0: as many as its GPU has room for
+  double timeout = 10;              // seconds that a wait on a GPU may take; 0: forever
 };
 
 /// When a thread block took a task, had all that it needs, and had stored its results: nanoseconds on the device's clock.
@@ -49,6 +50,9 @@ class GpuSolve {
   std::vector<TaskTrace> trace(Direction direction, const V* b);
   GpuMemory memory(int rank) const;
   int blocks() const;  // of a rank's kernel, for passes with the most columns
+  /// Columns that a pass takes at once: up to GpuOptions::most_columns, but more than 8 only of doubles, on the way forward and
+  /// on GPUs that multiply doubles by tensor cores; and as many as there is shared memory for.
+  int most_columns(Direction direction) const;
 
  private:
   struct State;

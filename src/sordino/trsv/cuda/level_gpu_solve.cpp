@@ -71,7 +71,7 @@ struct LevelGpuSolve<V>::State {
     Launched& l = launched[std::size_t(rank.id())];
     u32 epoch = epochs;
     for (i64 first = 0; first < columns;) {
-      const int some = columns_of_pass(columns - first, options.most_columns);
+      const int some = size_of_pass(columns - first, options.most_columns).columns;
       LevelTables<V> t = l.part->tables();
       t.x[0] = x[0], t.x[1] = x[1], t.ended = ended, t.channel = channel;
       const int blocks = l.blocks[some == 8 ? 3 : some / 2];

@@ -46,21 +46,27 @@ void CallersVectors::take(cuda::TeamRank& rank, const void* x) const {
   rank.wait();
 }
 
-void validate(const GpuOptions& o) {
+void validate(const GpuOptions& o, int most) {
   const int c = o.most_columns;
-  if (c < 1 || c > most_columns_of_pass || (c & (c - 1)) != 0)
-    bad_argument("a pass of a triangular solve has 1, 2, 4 or 8 columns, and " + std::to_string(c) + " were asked for");
+  if (c < 1 || c > most || (c & (c - 1)) != 0)
+    bad_argument(std::string("a pass of a triangular solve has 1, 2, 4") +
+                 (most > most_columns_of_pass ? ", 8, 16 or 32" : " or 8") + " columns, and " + std::to_string(c) +
+                 " were asked for");
 }
 
-int columns_of_pass(i64 left, int most) {
+PassSize size_of_pass(i64 left, int most) {
+  if (left > most_columns_of_pass && most > most_columns_of_pass) {
+    const int room = left > most / 2 ? most : 2 * most_columns_of_pass;
+    return {int(std::min<i64>(left, room)), room};
+  }
   int columns = 1;
-  while (2 * columns <= std::min<i64>(left, most)) columns *= 2;
-  return columns;
+  while (2 * columns <= std::min<i64>(left, std::min(most, most_columns_of_pass))) columns *= 2;
+  return {columns, columns};
 }
 
 u32 passes_of(i64 columns, int most) {
   u32 count = 0;
-  for (i64 first = 0; first < columns; count++) first += columns_of_pass(columns - first, most);
+  for (i64 first = 0; first < columns; count++) first += size_of_pass(columns - first, most).columns;
   return count;
 }
 

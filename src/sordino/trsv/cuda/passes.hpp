@@ -31,17 +31,23 @@ class CallersVectors {
   bool b_in_place_ = false, x_in_place_ = false;
 };
 
-/// How many columns of b a pass can have: 1, 2, 4 or 8.
-inline constexpr int most_columns_of_pass = 8;
+/// How many columns of b a pass can have: 1, 2, 4 or 8; wide ones, which not all solves have, 16 or 32.
+inline constexpr int most_columns_of_pass = 8, most_columns_of_wide_pass = 32;
+inline constexpr int sizes_of_passes = 6;
 
 /// Kernels that wait for other GPUs must be there together: solves of a process take turns.
 std::mutex& turn_on_gpus();
 
-/// Throws bad_argument for a number of columns that no pass has.
-void validate(const GpuOptions& options);
+/// Throws bad_argument for a number of columns that no pass has, with wide ones or without.
+void validate(const GpuOptions& options, int most = most_columns_of_pass);
 
+/// Columns of b that a pass takes, and those that it has room for: as many, but in wide passes.
+struct PassSize {
+  int columns, room;
+  bool is_wide() const { return room > most_columns_of_pass; }
+};
 /// Of the columns that are left, with at most so many in a pass.
-int columns_of_pass(i64 left, int most);
+PassSize size_of_pass(i64 left, int most);
 u32 passes_of(i64 columns, int most);
 
 /// Seconds of each of so many starts of work on all ranks, from the first one's begin to the last one's end: `prepare` what is

@@ -82,6 +82,20 @@ void RankTables<V>::set_strips(const Blocks& blocks, const Task& t, QueuedTask& 
 }
 
 template <class V>
+void RankTables<V>::set_long_strips(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const {
+  q.values = place_of_strip(blocks, t, t.first);
+  q.value_bytes = i32(values_of(blocks, t) * i64(sizeof(V)));
+  i64 most = 0;
+  q.rounds = 0;
+  for (StripRound r{.end = t.first}; r.end < t.end; q.rounds++) {
+    r = next_round(q.block, t.end, r);
+    most = std::max(most, r.values);
+  }
+  q.piece_bytes = i32(most * i64(sizeof(V)));
+  shape.columns = std::max(shape.columns, q.block.width);
+}
+
+template <class V>
 void RankTables<V>::set_part(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const {
   const Block& b = q.block;
   const i64 values = values_of(blocks, t), of_strip = strip_of(b, t.first).size();
@@ -134,9 +148,17 @@ void RankTables<V>::set_subtrees(const Blocks& blocks, const Task& t, bool forwa
 
 template <class V>
 void RankTables<V>::add(const Blocks& blocks, const Plan& plan) {
+  add(blocks, plan, false, queues_[std::size_t(plan.direction)]);
+}
+template <class V>
+void RankTables<V>::add_wide(const Blocks& blocks, const Plan& plan) {
+  add(blocks, plan, true, wide_);
+}
+
+template <class V>
+void RankTables<V>::add(const Blocks& blocks, const Plan& plan, bool is_wide, QueueOnGpu& queue) const {
   std::vector<QueuedTask> tasks;
   std::vector<i32> needs, programs;
-  QueueOnGpu& queue = queues_[std::size_t(plan.direction)];
   for (i32 id : plan.queues[std::size_t(rank_)]) {
     const Task& t = plan.tasks[std::size_t(id)];
     QueuedTask q;
@@ -151,7 +173,10 @@ void RankTables<V>::add(const Blocks& blocks, const Plan& plan) {
     SolveShape& shape = queue.shape;
     const bool forward = plan.direction == Direction::forward;
     if (t.kind == Task::Kind::columns) set_columns(blocks, t, q, shape);
-    if (t.kind == Task::Kind::strips) forward ? set_strips(blocks, t, q, shape) : set_part(blocks, t, q, shape);
+    if (t.kind == Task::Kind::strips && is_wide)
+      set_long_strips(blocks, t, q, shape);
+    else if (t.kind == Task::Kind::strips)
+      forward ? set_strips(blocks, t, q, shape) : set_part(blocks, t, q, shape);
     if (t.kind == Task::Kind::subtrees) set_subtrees(blocks, t, forward, q, programs, shape);
     shape.buffer_bytes =
         std::max(shape.buffer_bytes, ((q.rounds > 1 ? q.piece_bytes : q.value_bytes) + q.program_bytes + 127) / 128 * 128);
@@ -193,8 +218,7 @@ void RankTables<V>::invent(const Blocks& blocks) {
 }
 
 template <class V>
-SolveTables<V> RankTables<V>::tables(Direction direction) const {
-  const QueueOnGpu& queue = queues_[std::size_t(direction)];
+SolveTables<V> RankTables<V>::tables(const QueueOnGpu& queue) const {
   SolveTables<V> t;
   t.tasks = queue.tasks.data(), t.needs = queue.needs.data();
   t.tickets = queue.counters.data(), t.leaving = queue.counters.data() + 32;
@@ -208,7 +232,8 @@ SolveTables<V> RankTables<V>::tables(Direction direction) const {
 template <class V>
 i64 RankTables<V>::table_bytes() const {
   i64 bytes = rows_.bytes() + row_sources_.bytes() + sources_.bytes() + order_.bytes();
-  for (const QueueOnGpu& q : queues_) bytes += q.tasks.bytes() + q.needs.bytes() + q.programs.bytes() + q.counters.bytes();
+  for (const QueueOnGpu* q : {queues_, queues_ + 1, &wide_})
+    bytes += q->tasks.bytes() + q->needs.bytes() + q->programs.bytes() + q->counters.bytes();
   return bytes;
 }
 

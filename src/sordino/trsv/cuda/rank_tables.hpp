@@ -59,11 +59,14 @@ class RankTables {
   RankTables(const Blocks& blocks, const std::vector<i32>& owner, int rank);
   /// Throws bad_argument for a task with more small blocks than a kernel knows.
   void add(const Blocks& blocks, const Plan& plan);
+  /// Of long tasks, for wide passes.
+  void add_wide(const Blocks& blocks, const Plan& plan);
   void fill(const Factor<V>& factor);
   void invent(const Blocks& blocks);
 
-  SolveTables<V> tables(Direction direction) const;
+  SolveTables<V> tables(const QueueOnGpu& queue) const;
   const QueueOnGpu& queue(Direction direction) const { return queues_[std::size_t(direction)]; }
+  const QueueOnGpu& wide_queue() const { return wide_; }
   i64 partials() const { return partials_; }  // of own blocks, for each column of b
   i64 value_bytes() const { return values_.bytes(); }
   i64 table_bytes() const;
@@ -72,10 +75,12 @@ class RankTables {
   // What is copied to the thread block that takes a task, and what room it needs there: forward, of a part, of columns, and of
   // subtrees in either direction.
   void set_strips(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const;
+  void set_long_strips(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const;
   void set_part(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const;
   void set_columns(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const;
   void set_subtrees(const Blocks& blocks, const Task& t, bool forward, QueuedTask& q, std::vector<i32>& programs,
                     SolveShape& shape) const;
+  void add(const Blocks& blocks, const Plan& plan, bool is_wide, QueueOnGpu& queue) const;
   i64 place_of_strip(const Blocks& blocks, const Task& t, i32 strip) const;
   i64 place_of_part(const Blocks& blocks, i32 block, i32 part) const;
 
@@ -87,7 +92,7 @@ class RankTables {
   OnGpu<V> values_;
   OnGpu<RowSources> row_sources_;
   OnGpu<i32> rows_, sources_, order_;
-  QueueOnGpu queues_[2];
+  QueueOnGpu queues_[2], wide_;
 };
 
 }  // namespace sordino::trsv

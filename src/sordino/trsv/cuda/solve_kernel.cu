@@ -1,44 +1,23 @@
 #include "sordino/trsv/cuda/solve_kernel.hpp"
 
-#include <type_traits>
-
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/trsv/cuda/backward.cuh"
-#include "sordino/trsv/cuda/courier.cuh"
 #include "sordino/trsv/cuda/forward.cuh"
 #include "sordino/trsv/cuda/told.cuh"
+#include "sordino/trsv/cuda/work.cuh"
 #include "sordino/trsv/invented.hpp"
 
 namespace sordino::trsv {
 namespace {
 
-/// The workers' part: false if a wait is lost.
 template <class V, int K, Direction direction>
 __device__ bool work(const Worker<V, K>& w) {
-  constexpr bool forward = direction == Direction::forward;
-  Desk& desk = w.desk;
-  std::conditional_t<forward, Ahead<V, K>, AheadBack> ahead;
-  u32 uses = 0;
-  wait_for<Meeting::task_known>();
-  look_ahead(w, 0, ahead);
-  for (int slot = 0; desk.ticket[slot] < u32(w.s.count); slot ^= 1) {
-    const QueuedTask& t = desk.task[slot];
-    const i32 id = t.id;
-    const u64 taken = w.clock();
-    u64 began = taken;
-    bool lost;
-    if constexpr (forward)
-      lost = !carry_forward(w, slot, ahead, uses, began);
-    else
-      lost = !carry_back(w, slot, ahead, uses, began);
-    if (lost) {
-      desk.ends = true;
-      come<Meeting::values_used>();
-      return false;
-    }
-    if (w.s.times && w.thread() == 0) w.s.times[id] = {taken, began, w.clock()};
-  }
-  return true;
+  if constexpr (direction == Direction::forward)
+    return work<Ahead<V, K>>(
+        w, [&](int slot, Ahead<V, K>& ahead, u32& uses, u64& began) { return carry_forward(w, slot, ahead, uses, began); });
+  else
+    return work<AheadBack>(
+        w, [&](int slot, AheadBack& ahead, u32& uses, u64& began) { return carry_back(w, slot, ahead, uses, began); });
 }
 
 /// Blocks stay until the queue is empty. Whoever holds a ticket waits for smaller ones only, which are held, or done: so it

@@ -30,6 +30,7 @@ struct SolveShape {
   i32 buffer_bytes = 0;
   i32 operands = 0;  // columns; on the way back rows, or columns twice and rows outside of subtrees
   i32 products = 0;  // rows of strips, or columns and slots of subtrees; on the way back columns, or one a thread
+  i32 columns = 0;   // of long strips, in wide passes, where operands and products are those of subtrees
 };
 /// Bytes of dynamic shared memory that a block needs.
 template <class V>

@@ -34,6 +34,23 @@ struct QueuedTask {
 };
 static_assert(sizeof(QueuedTask) % sizeof(u32) == 0, "a warp copies it word by word");
 
+/// Strips that come to a block at once in a pass of many columns: first, ..., end - 1, whose values begin so many behind those
+/// of their task.
+struct StripRound {
+  i32 first = 0, end = 0;
+  i64 before = 0, values = 0;
+};
+/// The one that begins with strip `first` of a task that has strips up to `end`: one strip, or more of up to most_of_strip
+/// values together.
+SORDINO_HD inline StripRound strip_round(const Block& b, i32 first, i32 end, i64 before) {
+  StripRound r{first, first + 1, before, strip_of(b, first).size()};
+  for (; r.end < end && r.values + strip_of(b, r.end).size() <= most_of_strip; r.end++) r.values += strip_of(b, r.end).size();
+  return r;
+}
+SORDINO_HD inline StripRound next_round(const Block& b, i32 end, const StripRound& last) {
+  return strip_round(b, last.end, end, last.before + last.values);
+}
+
 /// The slots that a row of a front adds up: two at once, and the others at SolveTables::sources[more], ...
 struct alignas(16) RowSources {
   i32 count = 0, first = 0, second = 0, more = 0;
@@ -75,6 +92,7 @@ struct SolvePass {
   i64 x = 0, next_x = 0, partials = 0, next_partials = 0;
   u32 epoch = 0;  // counts passes
   u32 first_ticket = 0;
+  i32 columns = 0;  // of a pass that has room for more: the others are zeros, and nobody's
   bool conjugate = false;
 };
 

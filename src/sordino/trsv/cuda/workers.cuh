@@ -16,6 +16,10 @@ namespace sordino::trsv {
 inline constexpr i32 most_small_blocks = 256;  // of subtrees that are one task
 inline constexpr i32 most_looks = 1 << 20;     // that a number may take to come after it was told of
 
+/// Where column r of a wide pass lies in the row of b for a column of the blocks: so that four rows by four columns lie in
+/// different banks of shared memory, and pairs stay together.
+SORDINO_HD inline int wide_place(int r, i32 column) { return r ^ (4 * (column & 3)); }
+
 /// What all threads of a block share, beside its dynamic memory.
 struct Desk {
   QueuedTask task[2];
@@ -34,13 +38,17 @@ struct Desk {
   }
 };
 
-template <class V, int K>
+/// K columns of b at a time, of a pass that has P. If these are more, the pass is a wide one: its numbers are there when flags
+/// say so, no place is emptied, and b is stored as wide_place() says.
+template <class V, int K, int P = K>
 struct Worker {
+  static constexpr bool is_wide = P > K;
   const cuda::DeviceTeam& team;
   const SolveTables<V>& s;
   const SolvePass<V>& pass;
   Desk& desk;
-  char* memory;  // dynamic: values and program, operands [columns][K], and what a task makes
+  char* memory;        // dynamic: values and program, operands [columns][K], and what a task makes
+  int first_of_K = 0;  // of the pass's columns
 
   static __device__ int thread() { return int(threadIdx.x); }
   static __device__ int warp() { return int(threadIdx.x) / 32; }
@@ -52,6 +60,8 @@ struct Worker {
 
   /// What comes to a block ahead of the time of its task, or of a round of it.
   __device__ Pieces pieces_of(const QueuedTask& t, int round = 0) const {
+    if constexpr (is_wide)
+      if (t.kind == Task::Kind::strips) return strips_and_columns(t, round);
     const char* const from = reinterpret_cast<const char*>(s.values + t.values) + i64(round) * t.piece_step;
     const i32 before = t.rounds > 1 ? round : t.pieces - 1;
     return {memory,
@@ -62,7 +72,25 @@ struct Worker {
             min(t.piece_bytes, t.value_bytes - before * t.piece_bytes),
             t.last_piece_ahead,
             s.programs + t.program,
-            t.program_bytes};
+            t.program_bytes,
+            memory + t.value_bytes};
+  }
+
+  /// Of strips in a wide pass: a round of them, and with the first one b of the block's columns, to the operands.
+  __device__ Pieces strips_and_columns(const QueuedTask& t, int round) const {
+    StripRound r = strip_round(t.block, t.first, t.end, 0);
+    for (int k = 0; k < round; k++) r = next_round(t.block, t.end, r);
+    const i32 bytes = i32(r.values * i64(sizeof(V)));
+    return {memory,
+            reinterpret_cast<const char*>(s.values + t.values + r.before),
+            1,
+            bytes,
+            0,
+            bytes,
+            0,
+            pass.b + i64(t.block.column) * P,
+            round == 0 ? t.block.width * P * i32(sizeof(V)) : 0,
+            reinterpret_cast<char*>(operands())};
   }
 
   __device__ const i32* program_of(const QueuedTask& t) const { return reinterpret_cast<const i32*>(memory + t.value_bytes); }
@@ -84,8 +112,12 @@ struct Worker {
     if (first >= 0) wait(first);
     for (i32 k = thread() + worker_threads; k < t.needs; k += worker_threads) wait(s.needs[t.need + k]);
     if (lost) desk.lost = true;
+    if constexpr (is_wide) fence();
     meet_workers();
   }
+
+  /// One thread: what others of this block, or of others, have told of is there behind it, and before what it tells of.
+  __device__ void fence() const { team.ranks > 1 ? cuda::fence_system() : cuda::fence_device(); }
 
   /// All workers: gather() until it finds all numbers there, or the desk says that a wait is lost. Mostly they are there at
   /// once; else flags are polled, which are few. `first`: first_need().
@@ -109,7 +141,12 @@ struct Worker {
   // --- numbers ------------------------------------------------------------------------------------------------------------
 
   /// Of a column in the order of the blocks.
-  __device__ V b(i32 column, int r) const { return pass.b[i64(column) * K + r]; }
+  __device__ V b(i32 column, int r) const {
+    if constexpr (is_wide)
+      return pass.b[i64(column) * P + wide_place(first_of_K + r, column)];
+    else
+      return pass.b[i64(column) * K + r];
+  }
 
   /// One thread: sums of N slots, none where it is < 0; false if one is not there yet. All are on their way at once.
   template <int N>
@@ -137,14 +174,15 @@ struct Worker {
 
   __device__ void store_result(i32 row, const V* x) const {
 #pragma unroll
-    for (int r = 0; r < K; r++) pass.result[i64(row) * pass.stride + r] = x[r];
+    for (int r = 0; r < K; r++)
+      if (!is_wide || first_of_K + r < pass.columns) pass.result[i64(row) * pass.stride + first_of_K + r] = x[r];
   }
 
   /// Here, and where the parent is; the next pass finds their places empty.
   __device__ void store_sums(i64 slot, const V (&sums)[K], u32 readers) const {
     auto store = [&](V* all) {
-      store_row<V, K>(all + pass.sums + slot * K, sums);
-      empty_row<V, K>(all + pass.next_sums + slot * K);
+      store_row<V, K>(all + pass.sums + slot * P + first_of_K, sums);
+      if constexpr (!is_wide) empty_row<V, K>(all + pass.next_sums + slot * K);
     };
     store(team.mine(s.sums));
     for (u32 left = readers; left != 0; left &= left - 1) store(team.at(__ffs(int(left)) - 1, s.sums));

@@ -1,0 +1,42 @@
+// Which kernel a pass of a triangular solve has, by its columns and what is solved for.
+#pragma once
+#include <type_traits>
+
+#include "sordino/trsv/cuda/passes.hpp"
+#include "sordino/trsv/cuda/wide_kernel.hpp"
+
+namespace sordino::trsv {
+
+/// Thread blocks of a GPU in a wide pass, two on each multiprocessor of an H100.
+inline constexpr int workers_of_wide_pass = 264;
+
+/// Whether wide passes are made: of doubles, by tensor cores, on the way forward.
+template <class V>
+bool has_wide_passes(const Plan* forward, const GpuOptions& options) {
+  if (!std::is_same_v<V, double> || !forward || options.most_columns <= most_columns_of_pass) return false;
+  int major = 0;
+  const int device = options.devices.empty() ? 0 : options.devices[0];
+  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess)
+    cudaGetLastError();  // whoever makes the team tells of it
+  return major >= 8;
+}
+/// What wide passes go by, if there are any.
+inline Plan plan_of_wide_passes(bool has_wide, const Blocks& blocks, const Plan* forward, const GpuOptions& options) {
+  if (!has_wide) return {};
+  return with_long_tasks(blocks, *forward, sizeof(double),
+                         {.workers = workers_of_wide_pass, .task_bytes = options.long_task_bytes});
+}
+
+template <class V>
+SolveKernel<V> kernel_of_pass(Direction direction, int columns) {
+  if constexpr (std::is_same_v<V, double>)
+    if (columns > most_columns_of_pass) return wide_kernel(columns);
+  return solve_kernel<V>(direction, columns);
+}
+/// Bytes of dynamic shared memory that a block needs.
+template <class V>
+i64 shared_of_pass(const SolveShape& shape, int columns) {
+  return columns > most_columns_of_pass ? wide_shared(shape, columns) : solve_shared<V>(shape, columns);
+}
+
+}  // namespace sordino::trsv

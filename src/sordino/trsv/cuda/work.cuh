@@ -1,0 +1,31 @@
+// Device code: how the workers of a thread block go through their tasks.
+#pragma once
+#include "sordino/trsv/cuda/courier.cuh"
+
+namespace sordino::trsv {
+
+/// The workers' part: false if a wait is lost. `carry`(slot, ahead, uses, began) carries out the task in a slot of the desk;
+/// `Ahead` is what a thread knows of a task before.
+template <class Ahead, class W, class Carry>
+__device__ __forceinline__ bool work(const W& w, const Carry& carry) {
+  Desk& desk = w.desk;
+  Ahead ahead;
+  u32 uses = 0;
+  wait_for<Meeting::task_known>();
+  look_ahead(w, 0, ahead);
+  for (int slot = 0; desk.ticket[slot] < u32(w.s.count); slot ^= 1) {
+    const QueuedTask& t = desk.task[slot];
+    const i32 id = t.id;
+    const u64 taken = w.clock();
+    u64 began = taken;
+    if (!carry(slot, ahead, uses, began)) {
+      desk.ends = true;
+      come<Meeting::values_used>();
+      return false;
+    }
+    if (w.s.times && w.thread() == 0) w.s.times[id] = {taken, began, w.clock()};
+  }
+  return true;
+}
+
+}  // namespace sordino::trsv
