@@ -8,8 +8,8 @@ import numpy as np
 
 from .report.words import count
 
-#: What has levels that are set up with the solver; of these, what chooses its aggregates by the entries.
-LEVELLED, CHOSEN_BY_ENTRIES = ("mg", "amg"), "amg"
+#: What has levels that are set up with the solver, and chooses aggregates by the entries, all or where phases meet.
+LEVELLED = ("mg", "amg")
 
 #: Rows of a system that is inverted instead of coarsened, whatever it is: `few_cells` and `few_rows` of the core.
 FEW_ROWS = 64
@@ -29,8 +29,9 @@ _ENDED_BY_ITSELF = ("converged", "max_iterations", "stagnated", "diverged", "bre
 class Levels:
     """What solves have taken since a solver's levels were made.
 
-    Aggregates of ``precond="amg"`` stay when the matrix gets new values, and fit these the less, the further phases
-    have moved. Iterations are compared by the digits that they gain, as tolerances and first guesses differ. What
+    Aggregates of ``precond="amg"``, and of ``"mg"`` where phases meet, stay when the matrix gets new values, and
+    fit these the less, the further phases have moved. Iterations are compared by the digits that they gain, as
+    tolerances and first guesses differ. What
     is decided is the same in all processes, whose solves have the same history.
 
     Attributes
@@ -59,7 +60,7 @@ class Levels:
         """Look at a solve that has ended."""
         self._note_storage(str(raw.get("storage", "")))
         history = np.asarray(raw["history"], dtype=float)
-        mine = raw.get("precond") == CHOSEN_BY_ENTRIES
+        mine = raw.get("precond") in LEVELLED
         if not mine or raw["status"] not in _ENDED_BY_ITSELF or len(history) < 2:
             return
         steps, digits = len(history) - 1, _digits(history)

@@ -249,6 +249,13 @@ Aggregates across(const CsrView& A, const std::vector<i64>& cuts) {
   return found;
 }
 
+/// Of ranks.
+i64 owners(const std::vector<i64>& cuts) {
+  i64 count = 0;
+  for (std::size_t r = 0; r + 1 < cuts.size(); r++) count += cuts[r] < cuts[r + 1];
+  return count;
+}
+
 void require_few(i64 rows, int ranks) {
   if (rows > most_inverted)
     bad_argument("precond amg adds up rows that are strongly coupled, and on " + std::to_string(ranks) +
@@ -266,8 +273,8 @@ std::vector<AggregatedLevel> aggregated_levels(const CsrView& A, const Partition
   CsrView here = A;
   while (here.n > few_rows) {
     Aggregates found = fours(here, cuts);
-    if (ranks > 1 && found.leaves_more_than(most_within)) found = across(here, cuts);
-    if (found.count() < ranks || found.leaves_more_than(most_left)) break;
+    if (owners(cuts) > 1 && found.leaves_more_than(most_within)) found = across(here, cuts);
+    if (found.count() < owners(cuts) || found.leaves_more_than(most_left)) break;
     MapMatrix P = interpolation(found);
     CsrMatrix coarse = coarse_matrix(here, P.view());
     levels.push_back({std::move(P), std::move(coarse)});

@@ -31,9 +31,9 @@ struct AggregatedLevel {
 /// The levels below A, whose rows ranks own as `first` says. Aggregates are of rows of one rank, so that transfers send
 /// nothing, but on levels where that would leave more than half of the rows. They are numbered as their first rows are, whose
 /// ranks own them: so rows of all levels stay in their order. They depend on the number of ranks, not of threads. Levels end
-/// with at most 64 rows, or where the next one would have fewer rows than ranks or more than four fifths of these. Throws
-/// bad_argument with one sentence if more rows are left than can be inverted. Cost: some ten passes over the arrays, of which
-/// pairing is sequential within a rank.
+/// with at most 64 rows, or where the next one would have fewer rows than ranks that own any, or more than four fifths of
+/// these. Throws bad_argument with one sentence if more rows are left than can be inverted. Cost: some ten passes over the
+/// arrays, of which pairing is sequential within a rank.
 std::vector<AggregatedLevel> aggregated_levels(const CsrView& A, const Partition& first);
 
 /// Sets coarse.indices and coarse.values, whose rows begin where coarse.indptr says, to P^T A P / 1.6, for the P of such a

@@ -96,15 +96,24 @@ std::vector<i64> inverse(const std::vector<i64>& places) {
   return number;
 }
 
-/// Ranks own the rows that are theirs, and one at least.
-Partition partition_of(const std::vector<int>& owners, int ranks) {
+std::vector<int> owning_ranks(const Partition& rows) {
+  std::vector<int> ranks;
+  for (int r = 0; r < rows.ranks(); r++)
+    if (rows.rows(r) > 0) ranks.push_back(r);
+  return ranks;
+}
+
+/// Ranks own the rows that are theirs, and one at least where they own any of the level above.
+Partition partition_of(const std::vector<int>& owners, const Partition& above) {
   const i64 n = i64(owners.size());
-  std::vector<std::vector<i64>> first(static_cast<std::size_t>(ranks));
-  i64 row = 0;
-  for (int r = 0; r < ranks; r++) {
-    row = r == 0 ? 0 : std::clamp(row, first[std::size_t(r - 1)][0] + 1, n - (ranks - r));
-    first[std::size_t(r)] = {row};
-    row = std::count_if(owners.begin(), owners.end(), [&](int owner) { return owner <= r; });
+  std::vector<std::vector<i64>> first(static_cast<std::size_t>(above.ranks()));
+  const std::vector<int> ranks = owning_ranks(above);
+  i64 row = 0, least = 0;
+  for (std::size_t k = 0; k < ranks.size(); k++) {
+    row = std::clamp(row, least, n - i64(ranks.size() - k));
+    first[std::size_t(ranks[k])] = {row};
+    least = row + 1;
+    row = std::count_if(owners.begin(), owners.end(), [&](int owner) { return owner <= ranks[k]; });
   }
   return partition_at(n, first);
 }
@@ -181,36 +190,46 @@ void validate(const CsrView& A, const std::vector<GivenLevel>& given) {
   }
 }
 
-AlgebraicLevels::AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>& given, const Partition& first) : given_(A) {
+AlgebraicLevels::AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>& given, const Partition& first)
+    : AlgebraicLevels(A, given, first, is_closed(A)) {}
+
+AlgebraicLevels::AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>& given, const Partition& first, bool closed)
+    : given_(A) {
   std::vector<i64> places(static_cast<std::size_t>(A.n));
   std::iota(places.begin(), places.end(), 0);
   std::vector<i64> number = places;
   levels_.push_back({.partition = first});
+  const i64 least = i64(owning_ranks(first).size());
   CsrView here = A;  // in the caller's order: what is estimated there does not depend on the number of ranks
   for (const GivenLevel& next : given) {
-    if (levels_.back().partition.n <= few_rows || next.A.n < first.ranks()) break;
+    if (levels_.back().partition.n <= few_rows || next.A.n < least) break;
     const std::vector<int> ranks = owners(next.P, levels_.back().partition, number);
     const std::vector<i64> coarse_places = places_of(ranks), coarse_number = inverse(coarse_places);
     levels_.back().P = reordered(next.P, places, coarse_number);
     levels_.back().R = transposed(levels_.back().P.view());
     levels_.back().bound = estimated_bound(here);
     here = next.A;
-    levels_.push_back({.A = reordered(next.A, coarse_places, coarse_number), .partition = partition_of(ranks, first.ranks())});
+    const Partition& above = levels_.back().partition;
+    levels_.push_back({.A = reordered(next.A, coarse_places, coarse_number), .partition = partition_of(ranks, above)});
     places = coarse_places;
     number = coarse_number;
   }
   if (const i64 n = levels_.back().partition.n; n > most_inverted)
     bad_argument("the last level of the hierarchy has " + std::to_string(n) + " rows, more than " +
                  std::to_string(most_inverted) + ", which are inverted: coarsen further, or use precond jacobi");
-  last_inverse_ = inverse_of(matrix(count() - 1), is_closed(given_));
+  last_inverse_ = inverse_of(matrix(count() - 1), closed);
 }
 
-AlgebraicLevels::AlgebraicLevels(const CsrView& A, const Partition& first)
-    : AlgebraicLevels(A, views_of(aggregated_levels(A, first)), first) {
+AlgebraicLevels::AlgebraicLevels(const CsrView& A, const Partition& first) : AlgebraicLevels(A, first, is_closed(A)) {}
+
+AlgebraicLevels::AlgebraicLevels(const CsrView& A, const Partition& first, bool closed)
+    : AlgebraicLevels(A, views_of(aggregated_levels(A, first)), first, closed) {
   aggregated_ = true;
 }
 
-void AlgebraicLevels::update(const CsrView& A) {
+void AlgebraicLevels::update(const CsrView& A) { update(A, is_closed(A)); }
+
+void AlgebraicLevels::update(const CsrView& A, bool closed) {
   require_positive_diagonal(A, aggregated_ ? of_ours : of_caller);
   given_ = A;
   if (count() > 1) levels_[0].bound = estimated_bound(A);
@@ -220,7 +239,7 @@ void AlgebraicLevels::update(const CsrView& A) {
     if (l + 1 < levels_.size()) levels_[l].bound = estimated_bound(matrix(int(l)));
   }
   if (count() > 1 && !aggregated_) return;
-  const CsrMatrix inverse = inverse_of(matrix(count() - 1), is_closed(given_));
+  const CsrMatrix inverse = inverse_of(matrix(count() - 1), closed);
   std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
 }
 

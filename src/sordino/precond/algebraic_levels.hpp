@@ -4,7 +4,8 @@
 //
 // Ranks own consecutive rows of every level. So coarse rows are put in another order first: each to the rank that has the fine
 // row it counts most in, else as they were. Then most of P stays inside a rank, and what does not, travels by a halo each way.
-// Levels below the first one of few rows are left out, as are those with fewer rows than ranks: a dense inverse is faster.
+// Levels below the first one of few rows are left out, as are those with fewer rows than ranks own any: a dense inverse is
+// faster.
 #pragma once
 #include <vector>
 
@@ -32,9 +33,13 @@ class AlgebraicLevels final : public MultigridLevels {
   AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>& given, const Partition& first);
   /// Of those that aggregated_levels() makes of A, symmetric with a positive diagonal. Throws as that does.
   AlgebraicLevels(const CsrView& A, const Partition& first);
+  /// The same of a matrix that is itself of a coarse level, where rounding hides whether the first one is closed
+  /// (dense_inverse.hpp).
+  AlgebraicLevels(const CsrView& A, const Partition& first, bool closed);
   /// A caller's coarse levels, and P, stay. Of aggregates, which stay, too, coarse matrices are made anew. M is another
   /// preconditioner than new levels would give, symmetric and positive all the same.
   void update(const CsrView& A) override;
+  void update(const CsrView& A, bool closed);
 
   int count() const override { return int(levels_.size()); }
   CsrView matrix(int l) const override { return l == 0 ? given_ : level(l).A.view(); }
@@ -48,6 +53,7 @@ class AlgebraicLevels final : public MultigridLevels {
   i64 transfer_bytes(int l, int rank, bool device) const override;
 
  private:
+  AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>& given, const Partition& first, bool closed);
   struct Level {
     CsrMatrix A = {};          // of the first level empty
     MapMatrix P = {}, R = {};  // from the next level, and to it; of the last one empty

@@ -16,6 +16,9 @@ constexpr i64 block = 1 << 14;       // rows whose entries are counted together
 constexpr std::size_t slots = std::size_t(GridNeighbours::count);
 constexpr int alone = 2, places = 27;  // of a cell in its aggregate, in each direction 0, 1 or alone
 constexpr std::size_t middle = std::size_t(GridNeighbours::itself);
+// Of the largest of a row's couplings, in directions: what is less counts less across an aggregate's side, and what couplings
+// inwards are taken for beside a wall. In directions of pairs those of one phase are more (grid_steps.hpp).
+constexpr double weak = 0.25, least_inward = 0.4;
 
 /// Entries of a row of the coarse matrix, by its neighbours.
 struct CoarseRow {
@@ -26,6 +29,7 @@ struct CoarseRow {
 /// What a fine cell's row says of one direction of its aggregate.
 struct Side {
   double inward = 0, outward = 0;  // couplings with the cell's partner's side, and with the other one
+  double most = 0;                 // of both
   bool has_other = false;          // whether the cell next to it outside is coupled
   bool is_paired = false;          // whether it has a partner
 };
@@ -126,35 +130,46 @@ class Aggregates {
         behind -= row[n * wide + m * high];
         ahead -= row[n * wide + m * high + 2 * stride];
       }
-    if (here == alone) return {.inward = behind > 0 && ahead > 0 ? 0 : std::max(behind, ahead)};
+    const double most = std::max(behind, ahead);
+    if (here == alone) return {.inward = behind > 0 && ahead > 0 ? 0 : most, .most = most};
     const bool is_second = here == 1;
     // Behind the last cell of odd many in a periodic direction there is one alone, which is on two sides of others.
     const bool is_cut = !is_second && at[d] == 0 && fine_.cells[d] % 2 != 0;
     const std::size_t other = is_second ? middle + stride : middle - stride;
     return {.inward = is_second ? behind : ahead,
             .outward = is_second ? ahead : behind,
+            .most = most,
             .has_other = row[other] != 0 && !is_cut,
             .is_paired = true};
   }
 
+  /// Of a quarter, what a cell takes from the aggregate behind a side: less where the coupling across is weaker than the one
+  /// inwards, and where it is weak beside the row's largest. Cells that are coupled strongly else would take different parts of
+  /// a correction across phases, and lose in their couplings more than that gains.
+  static double share_across(const Side& side, double most) {
+    return std::min(1.0, 2 * side.outward / (side.inward + side.outward)) * std::min(1.0, side.outward / (weak * most));
+  }
+
   /// Of what a cell's row adds up to, what the next level holds; and what P takes for it (grid_levels.hpp).
   double held_by(const std::array<double, slots>& row, const Extents& at, std::size_t cell, CellWeights& weights) const {
-    double excess = 0, open = 0, paired = 0;
+    double excess = 0, open = 0, paired = 0, most = 0;
     for (double value : row) excess += value;
     Side sides[3];
     for (std::size_t d = 0; d < 3; d++) {
       const Side& side = sides[d] = side_of(row, at, cell, d);
+      most = std::max(most, side.most);
       if (side.outward > 0 || !(side.inward > 0)) continue;
       open += side.inward;
       if (side.is_paired) paired += side.inward;
     }
-    const double walls = open > 0 && excess > 0 ? excess / (2 * open) : 0;  // couplings with them, over twice those inward
+    // Couplings with them, over twice those inward.
+    const double walls = open > 0 && excess > 0 ? excess / (2 * std::max(open, least_inward * most)) : 0;
     int left = CellWeights::one;
     for (std::size_t d = 0; d < 3; d++) {
-      const auto& [inward, outward, has_other, is_paired] = sides[d];
-      if (!is_paired || !(inward > 0)) continue;
-      const double across = has_other && outward > 0 ? 0.25 * std::min(1.0, 2 * outward / (inward + outward)) : 0;
-      const double wall = outward > 0 ? 0 : walls / (1 + walls);
+      const Side& side = sides[d];
+      if (!side.is_paired || !(side.inward > 0)) continue;
+      const double across = side.has_other && side.outward > 0 ? 0.25 * share_across(side, most) : 0;
+      const double wall = side.outward > 0 ? 0 : walls / (1 + walls);
       weights.across[d] = std::uint16_t(std::lround(across * CellWeights::one));
       left -= int(std::lround((across + wall) * CellWeights::one));
     }

@@ -13,13 +13,16 @@
 #include "sordino/precond/grid_neighbours.hpp"
 #include "sordino/precond/grid_steps.hpp"
 #include "sordino/precond/scale_exponent.hpp"
+#include "sordino/precond/stiff_parts.hpp"
 
 namespace sordino {
 namespace {
 
-constexpr i64 least_rows = 1 << 10;  // that are worth a thread
-constexpr double steep = 100;        // of a row's couplings, the largest over the smallest: between two phases
-constexpr i64 some = 1000;           // one row in so many
+constexpr i64 least_rows = 1 << 10;       // that are worth a thread
+constexpr double steep = 100;             // of a row's couplings, the largest over the smallest: between two phases
+constexpr i64 some = 1000;                // one row in so many
+constexpr i64 most_aggregated = 1 << 14;  // rows of a level below which aggregates may be by couplings,
+constexpr i64 aggregated_a_rank = 64;     // and for each rank that owns any
 
 /// Whether the row's columns are of neighbouring cells.
 bool has_neighbours(GridNeighbours& neighbours, const CsrView& A, i64 row, const Extents& at) {
@@ -148,7 +151,11 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
   }
   first_in_double_ = lowered();
   exponent_ = count() > 1 ? exponent : 0;
-  find_values();
+  for (int l = 1; l < count() && !below_; l++) {
+    find_values_of(l);
+    if (mixes_below(l)) aggregate_below(l);
+  }
+  if (!below_) find_inverse();
 }
 
 void GridLevels::add(const Extents& cells, Partition partition, Partition adding) {
@@ -175,20 +182,52 @@ int GridLevels::lowered() const {
   return l;
 }
 
+/// By 2^exponent.
+void GridLevels::divide(GridLevel& level) const {
+  if (exponent_ != 0)
+    for (double& value : level.A.values) value = std::ldexp(value, -exponent_);
+}
+
+/// Of a level below the first one, of those of the one above it.
+void GridLevels::find_values_of(int l) {
+  GridLevel& level = levels_[std::size_t(l)];
+  coarsen(matrix(l - 1), levels_[std::size_t(l - 1)], level);
+  if (l == first_in_double_) divide(level);  // those below it are made of it
+  find_facts(level, matrix(l), false);
+}
+
 /// Of all levels below the first one, whose facts are known.
 void GridLevels::find_values() {
-  for (int l = 0; l + 1 < count(); l++) {
-    GridLevel& next = levels_[std::size_t(l + 1)];
-    coarsen(matrix(l), levels_[std::size_t(l)], next);
-    if (exponent_ != 0 && l + 1 == first_in_double_)  // those below it are made of it
-      for (double& value : next.A.values) value = std::ldexp(value, -exponent_);
-    find_facts(next, matrix(l + 1), false);
-  }
+  for (int l = 1; l <= last_grid(); l++) find_values_of(l);
+  if (below_) return below_->update(matrix(last_grid()), is_closed(given_));
+  find_inverse();
+}
+
+void GridLevels::find_inverse() {
   CsrMatrix inverse = inverse_of(matrix(count() - 1), is_closed(given_));
   if (last_inverse_.values.size() == inverse.values.size())
     std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
   else
     last_inverse_ = std::move(inverse);
+}
+
+/// Whether pairs of a level's cells would mix parts that smoothing does not tell apart, and it is small enough to be
+/// aggregated otherwise.
+bool GridLevels::mixes_below(int l) const {
+  const Partition& rows = partition(l);
+  i64 owners = 0;
+  for (int r = 0; r < rows.ranks(); r++) owners += rows.rows(r) > 0;
+  return degree_ > 1 && l + 1 < count() && rows.n <= most_aggregated && rows.n >= owners * aggregated_a_rank &&
+         count_stiff_parts(matrix(l)) > 1;
+}
+
+/// In place of the levels that there are.
+void GridLevels::aggregate_below(int l) {
+  levels_.resize(std::size_t(l) + 1);
+  levels_.back().step = {1, 1, 1};
+  if (l < first_in_double_) divide(levels_.back());
+  first_in_double_ = std::min(first_in_double_, l);
+  below_ = std::make_unique<AlgebraicLevels>(matrix(l), partition(l), is_closed(given_));
 }
 
 }  // namespace sordino

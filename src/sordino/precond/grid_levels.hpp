@@ -10,12 +10,17 @@
 // What a row adds up to is a wall's where the cell is coupled with nothing on its outer side: in series with half an aggregate,
 // in the coarse matrix as in P. Else, as of time steps, it counts as a whole.
 //
+// Pairs of cells mix phases, and two bubbles in one aggregate are one for all coarser levels: what tells them apart is left to
+// smoothing, which does not see it. So where the second level or one below it, of few rows, has several parts that are coupled
+// strongly inside alone (stiff_parts.hpp), what is below it are aggregates by couplings (aggregation.hpp), in place of pairs.
+//
 // Rows without couplings, as those of solid cells, are in no aggregate: their P is 0, and smoothing solves them.
 #pragma once
 #include <vector>
 
 #include "sordino/linalg/extents.hpp"
 #include "sordino/linalg/large_csr.hpp"
+#include "sordino/precond/algebraic_levels.hpp"
 #include "sordino/precond/grid_transfers.hpp"
 #include "sordino/precond/level_ranks.hpp"
 #include "sordino/precond/multigrid_levels.hpp"
@@ -50,32 +55,46 @@ class GridLevels final : public MultigridLevels {
   GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone = level_rows_of_cpus,
              CyclePrecision precision = CyclePrecision::full);
   void update(const CsrView& A) override;
-  /// Not where phases have come that were not there: they want polynomials of a degree more.
+  /// Not where phases have come that were not there: they want polynomials of a degree more. Aggregates stay.
   bool fits() const override { return degree_ > 1 || !levels_.front().has_phases; }
 
-  int count() const override { return int(levels_.size()); }
+  int count() const override { return last_grid() + (below_ ? below_->count() : 1); }
+  /// The last level of cells, counted from 0; below it are aggregates, or nothing.
+  int last_grid() const { return int(levels_.size()) - 1; }
   const GridLevel& level(int l) const { return levels_[std::size_t(l)]; }
-  CsrView matrix(int l) const override { return l == 0 ? given_ : level(l).A.view(); }
-  const Partition& partition(int l) const override { return level(l).partition; }
-  const Diagonals& diagonals(int l) const override { return level(l).diagonals; }
+  CsrView matrix(int l) const override {
+    return l == 0 ? given_ : l <= last_grid() ? level(l).A.view() : below_->matrix(l - last_grid());
+  }
+  const Partition& partition(int l) const override {
+    return l <= last_grid() ? level(l).partition : below_->partition(l - last_grid());
+  }
+  const Diagonals& diagonals(int l) const override {
+    return l <= last_grid() ? level(l).diagonals : below_->diagonals(l - last_grid());
+  }
   /// The given one down to the last level, or to the first one whose rows other ranks own than those that add them up.
   CyclePrecision precision(int l) const override { return l < first_in_double_ ? precision_ : CyclePrecision::full; }
   int exponent() const override { return exponent_; }
-  double bound(int l) const override { return level(l).bound; }
+  double bound(int l) const override { return below_ && l >= last_grid() ? below_->bound(l - last_grid()) : level(l).bound; }
   double interval() const override { return 4; }   // other levels have twice as wide cells
   int degree() const override { return degree_; }  // where phases meet, corrections want more smoothing
-  const CsrMatrix& last_inverse() const override { return last_inverse_; }
+  const CsrMatrix& last_inverse() const override { return below_ ? below_->last_inverse() : last_inverse_; }
   std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const override;
   i64 transfer_bytes(int l, int rank, bool device) const override;
 
  private:
   void add(const Extents& cells, Partition partition, Partition adding);
   void find_values();
+  void find_values_of(int l);
+  void divide(GridLevel& level) const;
+  void find_inverse();
+  bool mixes_below(int l) const;
+  void aggregate_below(int l);
   int lowered() const;
 
   CsrView given_;
   std::vector<GridLevel> levels_;
-  int degree_ = 1;  // of the first values
+  std::unique_ptr<AlgebraicLevels> below_;  // the first of its levels is the last one of cells
+  int degree_ = 1;                          // of the first values
   CyclePrecision precision_;
   int exponent_ = 0, first_in_double_ = 0;
   CsrMatrix last_inverse_;

@@ -249,13 +249,15 @@ decltype(auto) with_transfer(bool fine_single, bool coarse_single, bool moves, F
 }  // namespace
 
 std::unique_ptr<LevelTransfer> GridLevels::transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const {
+  if (l >= last_grid()) return below_->transfer(rank, l - last_grid(), fine, coarse);
   const GridLevel &from = level(l), &to = level(l + 1);
   return with_transfer(fine.single, coarse.single, to.moves(), [&]<class T>(T*) -> std::unique_ptr<LevelTransfer> {
     return std::make_unique<T>(rank, from, to, fine.id, coarse.id);
   });
 }
 
-i64 GridLevels::transfer_bytes(int l, int rank, bool) const {
+i64 GridLevels::transfer_bytes(int l, int rank, bool device) const {
+  if (l >= last_grid()) return below_->transfer_bytes(l - last_grid(), rank, device);
   const auto is_single = [&](int of) { return precision(of) != CyclePrecision::full; };
   return with_transfer(is_single(l), is_single(l + 1), level(l + 1).moves(),
                        [&]<class T>(T*) { return i64(sizeof(double)) * T::words(level(l), level(l + 1), rank); });
