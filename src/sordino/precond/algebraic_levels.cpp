@@ -205,8 +205,8 @@ AlgebraicLevels::AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>
   last_inverse_ = inverse_of(matrix(count() - 1), is_closed(given_));
 }
 
-AlgebraicLevels::AlgebraicLevels(const CsrView& A, const Partition& first)
-    : AlgebraicLevels(A, views_of(aggregated_levels(A, first)), first) {
+AlgebraicLevels::AlgebraicLevels(const CsrView& A, const Partition& first, int gpu)
+    : AlgebraicLevels(A, views_of(aggregated_levels(A, first, levels_by(gpu))), first) {
   aggregated_ = true;
 }
 

@@ -135,6 +135,7 @@ class CudaEngine final : public Engine {
   Rank& rank(int local) override;
   bool has_lost_a_rank() const override;
   bool is_device() const override { return true; }
+  int gpu() const override;
   bool shares_devices() const;
   Carrier carrier(int from, int to) const override;
   Machine described() const override;
