@@ -93,6 +93,7 @@ TEST("a GPU makes the levels of the host, of grids and of matrices of all kinds"
   std::vector<CsrMatrix> all{poisson(40, 37, 41, 7, 1), poisson(33, 31, 30, 7, 1e6), poisson(20, 21, 22, 27, 1e3),
                              poisson(5000, 1, 1, 7, 1), matrices::spd(random, 1500, 3, 40)};
   for (int couplings : {0, 1, 2, 5, 30}) all.push_back(matrices::wild(random, random.whole(50, 4000), couplings));
+  for (bool in_order : {true, false}) all.push_back(matrices::growing(random, 200, in_order));
   for (const CsrMatrix& A : all)
     for (int parts : {1, 2, 7}) compare(A, parts);
 }

@@ -52,15 +52,31 @@ struct Choosing {
   }
 };
 
-/// Whom rows join that are left when all have chosen.
+/// Whom rows join that are left when all have chosen: one after the other, but for those that are joined before it is their
+/// turn, which are by themselves, and join nobody.
 struct Joining {
   const i32* states;  // [rows]
-  const i32* joins;   // [rows] of a row that is left, whom it joins, or -1
-  const i32* rooted;  // [rows] whether one before it, that is left, too, joins it: then it is by itself, and joins nobody
+  const i32* joins;   // [rows] of a row that is left, whom it would join, or -1; of others -1
 
-  /// A row of row i's aggregate, or `outside`. Couplings grow fourfold and more from one that is left to the one that it joins,
-  /// for else they would be a pair: so there are few to follow.
-  SORDINO_HD i32 aggregate_of(const Rule& rule, Lonely lonely, i64 i) const {
+  /// A row behind i that is left, too, and that i joins if it joins anybody; -1: there is none.
+  SORDINO_HD i32 roots_perhaps(i64 i) const {
+    const i32 j = joins[i];
+    return j > i && states[j] == unpaired ? j : -1;
+  }
+  /// Tells, of a row of which it is known whether it is joined before its turn, the others that hang on it.
+  ///
+  /// Roots: `bool is_rooted(row)`, `void root(row)`, and `bool is_last(row)`: whether this is the last one that it hangs on.
+  template <class Roots>
+  SORDINO_HD void tell(i64 i, const Roots& roots) const {
+    for (i32 j; (j = roots_perhaps(i)) >= 0; i = j) {
+      if (!roots.is_rooted(i)) roots.root(j);
+      if (!roots.is_last(j)) return;
+    }
+  }
+
+  /// A row of row i's aggregate, or `outside`. `rooted`: [rows] what Roots found. Couplings grow fourfold and more from one
+  /// that is left to the one that it joins, for else they would be a pair: so there are few to follow.
+  SORDINO_HD i32 aggregate_of(const Rule& rule, const i32* rooted, Lonely lonely, i64 i) const {
     while (states[i] == unpaired && !rooted[i]) {
       if (joins[i] < 0) return rule.by_itself(i, lonely);
       i = joins[i];

@@ -129,7 +129,6 @@ class Engine {
   /// Device and pinned memory, graphs and events that were made for a rank so far, each counted; 0 where there is no device.
   virtual i64 device_allocations(int /*local_rank*/) const { return 0; }
   virtual bool is_device() const { return false; }  // prefer layouts for a GPU
-  virtual int gpu() const { return -1; }            // CUDA's number of the first local rank's, where it has one
 
   // Host twins of vectors (runtime/twin.hpp). Memory for one, zeroed, kept as long as the engine; null: any of the host's does.
   virtual double* pinned_twin(Rank&, int /*vector*/) { return nullptr; }

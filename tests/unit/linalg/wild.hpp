@@ -20,4 +20,25 @@ inline CsrMatrix wild(fresh::Random& random, i64 n, int couplings) {
   return matrices::csr(rows);
 }
 
+/// A line of rows, each of which is coupled with the next one five times as strongly as with the one before: all but two of
+/// them join others. Numbered along the line, or anyhow.
+inline CsrMatrix growing(fresh::Random& random, i64 n, bool in_order) {
+  std::vector<i64> number(static_cast<std::size_t>(n));
+  for (i64 i = 0; i < n; i++) {
+    number[std::size_t(i)] = i;
+    if (!in_order) std::swap(number[std::size_t(i)], number[std::size_t(random.whole(0, i))]);
+  }
+  Rows rows(static_cast<std::size_t>(n));
+  double coupling = 1e-60;
+  for (i64 i = 0; i < n; i++, coupling *= 5) {
+    auto& row = rows[std::size_t(number[std::size_t(i)])];
+    row[i32(number[std::size_t(i)])] += 1.5 * coupling;
+    if (i + 1 == n) break;
+    auto& next = rows[std::size_t(number[std::size_t(i + 1)])];
+    row[i32(number[std::size_t(i + 1)])] = next[i32(number[std::size_t(i)])] = -coupling;
+    next[i32(number[std::size_t(i + 1)])] += coupling;
+  }
+  return csr(rows);
+}
+
 }  // namespace matrices

@@ -52,13 +52,18 @@ std::vector<i32> one_after_the_other(const Level& level, const OneRanks& rank) {
   return states;
 }
 
+template <class T>
+void shuffle(fresh::Random& random, std::vector<T>& all) {
+  for (std::size_t k = 1; k < all.size(); k++) std::swap(all[k], all[std::size_t(random.whole(0, i64(k)))]);
+}
+
 /// Those that have not chosen are asked in another order each time. `rounds`: how often.
 std::vector<i32> shuffled(fresh::Random& random, const Level& level, const OneRanks& rank, int& rounds) {
   std::vector<i32> states = level.begin();
   std::vector<Choosing> left;
   for (i64 i = rank.first; i < rank.end; i++) left.push_back({i, rank});
   for (rounds = 0; !left.empty() && rounds <= level.A.n; rounds++) {
-    for (std::size_t k = 1; k < left.size(); k++) std::swap(left[k], left[std::size_t(random.whole(0, i64(k)))]);
+    shuffle(random, left);
     std::erase_if(left, [&](Choosing& row) { return row.is_done(level.rule, States{states}); });
   }
   CHECK(left.empty());
@@ -76,15 +81,29 @@ std::vector<i32> joined_one_after_the_other(const Level& level, const OneRanks& 
   return of;
 }
 
-std::vector<i32> joined_at_once(const Level& level, const OneRanks& rank, Lonely lonely, const std::vector<i32>& states) {
-  std::vector<i32> joins(states.size(), -1), rooted(states.size(), 0), of = states;
+struct Roots {
+  std::vector<i32>&rooted, &open;
+  bool is_rooted(i64 row) const { return rooted[std::size_t(row)] != 0; }
+  void root(i64 row) const { rooted[std::size_t(row)] = 1; }
+  bool is_last(i64 row) const { return --open[std::size_t(row)] == 0; }
+};
+
+std::vector<i32> joined_at_once(fresh::Random& random, const Level& level, const OneRanks& rank, Lonely lonely,
+                                const std::vector<i32>& states) {
+  std::vector<i32> joins(states.size(), -1), others(states.size(), 0), rooted(states.size(), 0), of = states;
+  const Joining joining{states.data(), joins.data()};
+  std::vector<i64> left;
   for (i64 i = rank.first; i < rank.end; i++) {
     if (states[std::size_t(i)] != unpaired) continue;
-    const i32 j = joins[std::size_t(i)] = level.rule.joined(i, rank);
-    if (j > i && states[std::size_t(j)] == unpaired) rooted[std::size_t(j)] = 1;
+    joins[std::size_t(i)] = level.rule.joined(i, rank);
+    if (const i32 j = joining.roots_perhaps(i); j >= 0) others[std::size_t(j)]++;
+    left.push_back(i);
   }
-  const Joining joining{states.data(), joins.data(), rooted.data()};
-  for (i64 i = rank.first; i < rank.end; i++) of[std::size_t(i)] = joining.aggregate_of(level.rule, lonely, i);
+  std::vector<i32> open = others;
+  shuffle(random, left);
+  for (i64 i : left)
+    if (others[std::size_t(i)] == 0) joining.tell(i, Roots{rooted, open});
+  for (i64 i = rank.first; i < rank.end; i++) of[std::size_t(i)] = joining.aggregate_of(level.rule, rooted.data(), lonely, i);
   return of;
 }
 
@@ -94,7 +113,8 @@ TEST("rows that choose in any order get the partners that they get one after the
   NOTE(fresh::said());
   fresh::Random random(843);
   std::vector<CsrMatrix> all{poisson(23, 1, 1, 7, 1), poisson(9, 8, 7, 7, 1e3), poisson(6, 7, 5, 27, 1)};
-  for (int couplings : {0, 1, 2, 5, 30}) all.push_back(matrices::wild(random, random.whole(50, 400), couplings));
+  for (int couplings : {0, 1, 2, 5, 30}) all.push_back(matrices::wild(random, random.whole(50, 4000), couplings));
+  for (bool in_order : {true, false}) all.push_back(matrices::growing(random, 200, in_order));
   for (const CsrMatrix& A : all) {
     const Level level(A);
     for (const OneRanks& rank : {OneRanks{0, A.n}, OneRanks{A.n / 5, A.n - A.n / 7}}) {
@@ -103,7 +123,8 @@ TEST("rows that choose in any order get the partners that they get one after the
       const std::vector<i32> expected = one_after_the_other(level, rank), found = shuffled(random, level, rank, rounds);
       CHECK(found == expected);
       for (Lonely lonely : {Lonely::outside, Lonely::alone})
-        CHECK(joined_at_once(level, rank, lonely, expected) == joined_one_after_the_other(level, rank, lonely, expected));
+        CHECK(joined_at_once(random, level, rank, lonely, expected) ==
+              joined_one_after_the_other(level, rank, lonely, expected));
     }
   }
 }

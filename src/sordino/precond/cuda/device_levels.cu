@@ -114,6 +114,8 @@ class Aggregator : private cuda::Workbench {
                      .ranks = i32(cuts.size()) - 1,
                      .state = room(state_, A.n),
                      .joins = room(joins_, A.n),
+                     .others = room(others_, A.n),
+                     .open = room(open_, A.n),
                      .rooted = room(rooted_, A.n),
                      .of = room(of, A.n),
                      .first = room(first_, A.n),
@@ -125,6 +127,8 @@ class Aggregator : private cuda::Workbench {
     if (heard(failed_)) throw Error(Errc::unsupported, "a GPU pairs rows that are strongly coupled with each other alike");
     start_blocks("choose_partners", choose_partners, std::min(blocks_, blocks_for(A.n)), v, taken_.data());
     start("choose_joined", choose_joined, A.n, v);
+    copy(v.open, v.others, A.n, cudaMemcpyDeviceToDevice);
+    start("find_rooted", find_rooted, A.n, v);
     start("find_aggregates", find_aggregates, A.n, v, lonely);
     start("flag_first_rows", flag_first_rows, A.n + 1, v);
     scan(v.before, v.before, A.n + 1);
@@ -184,7 +188,7 @@ class Aggregator : private cuda::Workbench {
   DeviceMatrix *here_ = &matrices_[0], *next_ = &matrices_[1];
   i64 count_ = 0;
   DeviceArrayOf<Coupled> rows_, rows_of_pairs_;
-  DeviceArrayOf<i32> of_, of_pairs_, state_, joins_, rooted_, first_, before_;
+  DeviceArrayOf<i32> of_, of_pairs_, state_, joins_, others_, open_, rooted_, first_, before_;
   DeviceArrayOf<u32> taken_;
   Message<i64> cuts_, next_cuts_;
   Message<i32> failed_, kinds_;

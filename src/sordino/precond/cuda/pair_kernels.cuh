@@ -22,13 +22,16 @@ struct PairView {
   const i64* cuts;  // [ranks + 1] of rows
   i32 ranks;
   i32* state;   // [n] a row of its pair, `unpaired`, `outside`, or `pending`
-  i32* joins;   // [n] of a row that is left, whom it joins, or -1
-  i32* rooted;  // [n] whether a row before it, that is left, too, joins it
+  i32* joins;   // [n] of a row that is left, whom it would join, or -1
+  i32* others;  // [n] how many rows before it, that are left, too, would join it
+  i32* open;    // [n] of how many of them it is not known yet whether they do
+  i32* rooted;  // [n] whether one does
   i32* of;      // [n] a row of its aggregate, then its number; or `outside`
   i32* first;   // [n] the first row of the aggregate of which this one stands for all
   i32* before;  // [n + 1] whether a row is the first of its aggregate; then how many are before it
   i32* failed;  // whether two rows are not the same for each other
 
+  __device__ aggregates::Joining joining() const { return {state, joins}; }
   __device__ OneRanks rank_of(i64 row) const {
     i32 low = 0, high = ranks;  // cuts[low] <= row < cuts[high]
     while (high - low > 1) {
@@ -74,7 +77,7 @@ static __global__ void begin_pairing(PairView v) {
   const i64 i = my_number();
   if (i >= v.n) return;
   v.state[i] = v.rule.rows[i].most < 0 ? outside : pending;
-  v.rooted[i] = 0;
+  v.others[i] = v.rooted[i] = 0;
   v.first[i] = i32(v.n);
   const OneRanks rank = v.rank_of(i);
   for (i64 k = v.rule.A.begins[i]; k < v.rule.A.begins[i + 1]; k++) {
@@ -102,16 +105,31 @@ static __global__ void choose_partners(PairView v, u32* rows_taken) {
 
 static __global__ void choose_joined(PairView v) {
   const i64 i = my_number();
-  if (i >= v.n || v.state[i] != unpaired) return;
-  const i32 j = v.rule.joined(i, v.rank_of(i));
-  v.joins[i] = j;
-  if (j > i && v.state[j] == unpaired) v.rooted[j] = 1;
+  if (i >= v.n) return;
+  v.joins[i] = v.state[i] == unpaired ? v.rule.joined(i, v.rank_of(i)) : -1;
+  if (const i32 j = v.joining().roots_perhaps(i); j >= 0) atomicAdd(v.others + j, 1);
+}
+
+/// Which rows are joined before their turn, as other threads find it.
+struct SharedRoots {
+  PairView v;
+  __device__ bool is_rooted(i64 row) const { return SharedStates{v.rooted}.seen(row) != 0; }
+  __device__ void root(i64 row) const { SharedStates{v.rooted}.settle(row, 1); }
+  __device__ bool is_last(i64 row) const {
+    return SharedStates::State(v.open[row]).fetch_sub(1, ::cuda::memory_order_acq_rel) == 1;
+  }
+};
+
+/// `open` are as many as `others`.
+static __global__ void find_rooted(PairView v) {
+  const i64 i = my_number();
+  if (i < v.n && v.others[i] == 0) v.joining().tell(i, SharedRoots{v});
 }
 
 static __global__ void find_aggregates(PairView v, Lonely lonely) {
   const i64 i = my_number();
   if (i >= v.n) return;
-  const i32 found = aggregates::Joining{v.state, v.joins, v.rooted}.aggregate_of(v.rule, lonely, i);
+  const i32 found = v.joining().aggregate_of(v.rule, v.rooted, lonely, i);
   v.of[i] = found;
   if (found != outside) atomicMin(v.first + found, i32(i));
 }

@@ -135,8 +135,8 @@ class CudaEngine final : public Engine {
   Rank& rank(int local) override;
   bool has_lost_a_rank() const override;
   bool is_device() const override { return true; }
-  int gpu() const override;
   bool shares_devices() const;
+  int gpu() const;  // CUDA's number of the first local rank's
   Carrier carrier(int from, int to) const override;
   Machine described() const override;
   RankRange node_of(int rank) const override;  // the ranks of its process
