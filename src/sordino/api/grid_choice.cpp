@@ -80,7 +80,8 @@ void check_grid(const System& s, const Options& o, const Choice& c) {
   if (s.hierarchy) check_hierarchy(s, o);
 }
 
-void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool device, const std::optional<Machine>& machine) {
+void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool device, const std::optional<Machine>& machine,
+                 int gpu) {
   c.tiling = tiling_of(s, o, c, ranks, device);
   if (s.hierarchy) {
     Range range("deal out the hierarchy");
@@ -88,7 +89,7 @@ void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool d
   }
   if (c.preconditioner == "amg") {
     Range range("aggregate the rows");
-    c.levels = std::make_shared<AlgebraicLevels>(s.A, partition_of(s, c, ranks));
+    c.levels = std::make_shared<AlgebraicLevels>(s.A, partition_of(s, c, ranks), gpu);
   }
   const i64 alone = o.level_rows.value_or(is_of_gpus(o, device, machine) ? level_rows_of_gpus : level_rows_of_cpus);
   if (o.precond == "mg") set_levels(c, s, o, ranks, alone);

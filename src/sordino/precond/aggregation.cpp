@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,118 +14,69 @@
 namespace sordino {
 namespace {
 
-constexpr double strong = 0.25;          // of a row's largest coupling
-constexpr double outweighed = 0.1;       // of a diagonal: what stands beside it in a row that is held
-constexpr double over_correction = 1.6;  // of aggregates of four rows
-constexpr double most_within = 0.5;      // of a level's rows: what the next one may have where ranks pair their own
-constexpr double most_left = 0.8;        // of a level's rows: what the next one may have
-constexpr double negligible = 1e-12;     // of what an aggregate's diagonals add up to: rounding
-constexpr i64 few_rows = 64;             // of a level that is not coarsened
-constexpr i64 least_rows = 1 << 10;      // that are worth a thread
-constexpr i32 unpaired = -1, outside = -2;
+using namespace aggregates;
 
-/// Which aggregate each row is in.
-struct Aggregates {
-  std::vector<i32> of;    // [rows], or `outside`
-  std::vector<i64> cuts;  // [parts + 1] the first aggregate of each part of the rows, and how many there are
+constexpr double most_within = 0.5;  // of a level's rows: what the next one may have where ranks pair their own
+constexpr double most_left = 0.8;    // of a level's rows: what the next one may have
+constexpr i64 few_rows = 64;         // of a level that is not coarsened
+constexpr i64 least_rows = 1 << 10;  // that are worth a thread
 
-  i64 count() const { return cuts.back(); }
-  bool leaves_more_than(double part) const { return double(count()) > part * double(of.size()); }
-};
-
-/// How a row is coupled.
-struct Coupled {
-  double most = -1;   // the largest -a_ij, or 0; -1: with nobody
-  bool held = false;  // its diagonal outweighs all of them: smoothing solves it
-};
+Entries entries_of(const CsrView& A) { return {A.indptr, A.indices, A.values}; }
 
 std::vector<Coupled> couplings_of(const CsrView& A) {
   std::vector<Coupled> found(static_cast<std::size_t>(A.n));
-  auto look = [&](i64 i) {
-    Coupled& row = found[std::size_t(i)];
-    double diagonal = 0, others = 0;
-    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
-      const double value = A.values[k];
-      if (A.indices[k] == i)
-        diagonal = value;
-      else if (value != 0)
-        row.most = std::max({row.most, -value, 0.0}), others += std::abs(value);
-    }
-    row.held = others < outweighed * diagonal;
-  };
+  const Entries entries = entries_of(A);
   for_parts(
       0, A.n,
       [&](i64 begin, i64 end) {
-        for (i64 i = begin; i < end; i++) look(i);
+        for (i64 i = begin; i < end; i++) found[std::size_t(i)] = coupled(entries, i);
       },
       least_rows);
   return found;
 }
 
-/// What becomes of a row that is held, and has no such neighbour.
-enum class Lonely { outside, alone };
-
 /// Aggregates of one rank's rows, [first, end).
 class Pairing {
  public:
   Pairing(const CsrView& A, const std::vector<Coupled>& rows, Lonely lonely, i64 first, i64 end, std::vector<i32>& of)
-      : A_(A), rows_(rows), lonely_(lonely), first_(first), end_(end), of_(of) {}
+      : rule_{entries_of(A), rows.data()}, lonely_(lonely), rank_{first, end}, of_(of) {}
 
   /// Numbers them from 0, as their first rows are. How many they are.
   i64 find() {
-    for (i64 i = first_; i < end_; i++) {
-      if (row(i).most < 0) of(i) = outside;
+    for (i64 i = rank_.first; i < rank_.end; i++) {
+      if (rule_.rows[i].most < 0) of(i) = outside;
       if (of(i) != unpaired) continue;
-      const i64 j = strongest(i, [&](i64 k, double coupling) { return of(k) == unpaired && is_strong(k, coupling); });
+      const i32 j = rule_.partner(i, rank_, [&](i64 k) { return of(k) == unpaired; });
       if (j >= 0) of(i) = of(j) = i32(i);
     }
-    for (i64 i = first_; i < end_; i++)
-      if (of(i) == unpaired) join(i, strongest(i, [](i64, double) { return true; }));
+    for (i64 i = rank_.first; i < rank_.end; i++)
+      if (of(i) == unpaired) join(i, rule_.joined(i, rank_));
     return number();
   }
 
  private:
   i32& of(i64 row) { return of_[std::size_t(row)]; }  // a row of its aggregate, until they are numbered
-  const Coupled& row(i64 i) const { return rows_[std::size_t(i)]; }
-  bool is_strong(i64 i, double coupling) const { return coupling > 0 && coupling >= strong * row(i).most; }
-
-  /// Of the rank's rows that are held if row i is, and that `may` says, the one that it is coupled with most; -1: with none
-  /// strongly.
-  template <class May>
-  i64 strongest(i64 i, const May& may) const {
-    i64 found = -1;
-    double most = 0;
-    for (i64 k = A_.begin(i); k < A_.begin(i + 1); k++) {
-      const i64 j = A_.indices[k];
-      const double coupling = -A_.values[k];
-      if (j == i || j < first_ || j >= end_ || row(j).held != row(i).held) continue;
-      if (coupling > most && is_strong(i, coupling) && may(j, coupling)) found = j, most = coupling;
-    }
-    return found;
-  }
 
   void join(i64 i, i64 j) {
     if (j >= 0 && of(j) == unpaired) of(j) = i32(j);
-    const bool is_outside = row(i).held && lonely_ == Lonely::outside;
-    of(i) = j >= 0 ? of(j) : is_outside ? outside : i32(i);
+    of(i) = j >= 0 ? of(j) : rule_.by_itself(i, lonely_);
   }
 
   i64 number() {
-    std::vector<i32> numbers(std::size_t(end_ - first_), unpaired);
+    std::vector<i32> numbers(std::size_t(rank_.end - rank_.first), unpaired);
     i32 count = 0;
-    for (i64 i = first_; i < end_; i++) {
+    for (i64 i = rank_.first; i < rank_.end; i++) {
       if (of(i) == outside) continue;
-      i32& its = numbers[std::size_t(of(i) - first_)];
+      i32& its = numbers[std::size_t(of(i) - rank_.first)];
       if (its == unpaired) its = count++;
       of(i) = its;
     }
     return count;
   }
 
-  const CsrView& A_;
-  const std::vector<Coupled>& rows_;
+  Rule rule_;
   Lonely lonely_;
-  i64 first_, end_;
+  OneRanks rank_;
   std::vector<i32>& of_;
 };
 
@@ -147,19 +99,6 @@ Aggregates pairs(const CsrView& A, const std::vector<Coupled>& rows, Lonely lone
       if (i32& of = found.of[std::size_t(i)]; of != outside) of += i32(found.cuts[r]);
   });
   return found;
-}
-
-MapMatrix interpolation(const Aggregates& aggregates) {
-  const i64 rows = i64(aggregates.of.size());
-  MapMatrix P{.rows = rows, .columns = aggregates.count(), .indptr = {0}};
-  P.indptr.reserve(std::size_t(rows) + 1);
-  P.indices.reserve(std::size_t(rows));
-  for (i32 of : aggregates.of) {
-    if (of != outside) P.indices.push_back(of);
-    P.indptr.push_back(i64(P.indices.size()));
-  }
-  P.values.assign(P.indices.size(), 1.0);
-  return P;
 }
 
 /// What an aggregate's rows are coupled with.
@@ -237,9 +176,15 @@ Aggregates fours(const CsrView& A, const std::vector<i64>& cuts) {
   return {std::move(first.of), std::move(second.cuts)};
 }
 
-/// The same of rows of all ranks, of which the one that has an aggregate's first row owns it.
-Aggregates across(const CsrView& A, const std::vector<i64>& cuts) {
-  Aggregates found = fours(A, {0, A.n});
+class HostLevels final : public LevelMaker {
+ public:
+  Aggregates aggregates(const CsrView& A, const std::vector<i64>& cuts) override { return fours(A, cuts); }
+  CsrMatrix coarse(const CsrView& A, const MapView& P) override { return coarse_matrix(A, P); }
+};
+
+/// Aggregates of rows of all ranks, of which the one that has an aggregate's first row owns it.
+Aggregates across(LevelMaker& maker, const CsrView& A, const std::vector<i64>& cuts) {
+  Aggregates found = maker.aggregates(A, {0, A.n});
   std::vector<i64> owned(cuts.size(), 0);
   for (std::size_t r = 0; r + 1 < cuts.size(); r++) {
     owned[r + 1] = owned[r];
@@ -263,25 +208,60 @@ void require_few(i64 rows, int ranks) {
                  std::to_string(most_inverted) + ", which are inverted: use precond jacobi");
 }
 
+/// The next level, and where ranks' rows of it begin; none where it would have too many rows.
+std::optional<AggregatedLevel> next_level(LevelMaker& maker, const CsrView& A, std::vector<i64>& cuts) {
+  const i64 ranks = owners(cuts);
+  Aggregates found = maker.aggregates(A, cuts);
+  if (ranks > 1 && found.leaves_more_than(most_within)) found = across(maker, A, cuts);
+  if (found.count() < ranks || found.leaves_more_than(most_left)) return std::nullopt;
+  MapMatrix P = interpolation(found);
+  CsrMatrix coarse = maker.coarse(A, P.view());
+  cuts = std::move(found.cuts);
+  return AggregatedLevel{std::move(P), std::move(coarse)};
+}
+
+/// The same by a GPU, which goes where it has too little memory: then, and without one, by threads.
+std::optional<AggregatedLevel> next_level(std::unique_ptr<LevelMaker>& gpu, const CsrView& A, std::vector<i64>& cuts) {
+  if (gpu) try {
+      return next_level(*gpu, A, cuts);
+    } catch (const Error& e) {
+      if (e.code() != Errc::unsupported) throw;
+      gpu.reset();
+    }
+  return next_level(*host_levels(), A, cuts);
+}
+
 }  // namespace
 
-std::vector<AggregatedLevel> aggregated_levels(const CsrView& A, const Partition& first) {
-  const int ranks = first.ranks();
+MapMatrix interpolation(const Aggregates& aggregates) {
+  const i64 rows = i64(aggregates.of.size());
+  MapMatrix P{.rows = rows, .columns = aggregates.count(), .indptr = {0}};
+  P.indptr.reserve(std::size_t(rows) + 1);
+  P.indices.reserve(std::size_t(rows));
+  for (i32 of : aggregates.of) {
+    if (of != outside) P.indices.push_back(of);
+    P.indptr.push_back(i64(P.indices.size()));
+  }
+  P.values.assign(P.indices.size(), 1.0);
+  return P;
+}
+
+std::unique_ptr<LevelMaker> host_levels() { return std::make_unique<HostLevels>(); }
+
+std::vector<AggregatedLevel> aggregated_levels(const CsrView& A, const Partition& first, std::unique_ptr<LevelMaker> gpu,
+                                               i64 least_on_gpu) {
   std::vector<i64> cuts;
-  for (int r = 0; r <= ranks; r++) cuts.push_back(first.first_row(r));
+  for (int r = 0; r <= first.ranks(); r++) cuts.push_back(first.first_row(r));
   std::vector<AggregatedLevel> levels;
   CsrView here = A;
   while (here.n > few_rows) {
-    Aggregates found = fours(here, cuts);
-    if (owners(cuts) > 1 && found.leaves_more_than(most_within)) found = across(here, cuts);
-    if (found.count() < owners(cuts) || found.leaves_more_than(most_left)) break;
-    MapMatrix P = interpolation(found);
-    CsrMatrix coarse = coarse_matrix(here, P.view());
-    levels.push_back({std::move(P), std::move(coarse)});
+    if (here.n < least_on_gpu) gpu.reset();
+    std::optional<AggregatedLevel> next = next_level(gpu, here, cuts);
+    if (!next) break;
+    levels.push_back(std::move(*next));
     here = levels.back().A.view();
-    cuts = std::move(found.cuts);
   }
-  require_few(here.n, ranks);
+  require_few(here.n, first.ranks());
   return levels;
 }
 
@@ -292,9 +272,8 @@ void sum_over_aggregates(const CsrView& A, const MapView& P, const MapView& R, C
       const i32 column = entry->first;
       double sum = 0;
       for (; entry != found.entries.end() && entry->first == column; ++entry) sum += entry->second;
-      if (column == row && !(sum > negligible * found.diagonals)) sum = found.diagonals;
       coarse.indices[to] = column;
-      coarse.values[to] = sum / over_correction;
+      coarse.values[to] = coarse_entry(column == row, sum, found.diagonals);
     }
   });
 }

@@ -17,8 +17,8 @@
 #pragma once
 #include <vector>
 
-#include "sordino/linalg/csr_map.hpp"
 #include "sordino/linalg/partition.hpp"
+#include "sordino/precond/level_maker.hpp"
 
 namespace sordino {
 
@@ -33,8 +33,10 @@ struct AggregatedLevel {
 /// ranks own them: so rows of all levels stay in their order. They depend on the number of ranks, not of threads. Levels end
 /// with at most 64 rows, or where the next one would have fewer rows than ranks that own any, or more than four fifths of
 /// these. Throws bad_argument with one sentence if more rows are left than can be inverted. Cost: some ten passes over the
-/// arrays, of which pairing is sequential within a rank.
-std::vector<AggregatedLevel> aggregated_levels(const CsrView& A, const Partition& first);
+/// arrays, of which pairing is sequential within a rank. `gpu`, if there is one, makes the levels below those of `least_on_gpu`
+/// rows or more, with the same bits, and threads where it says `unsupported`: below that they are sooner done than it is asked.
+std::vector<AggregatedLevel> aggregated_levels(const CsrView& A, const Partition& first,
+                                               std::unique_ptr<LevelMaker> gpu = nullptr, i64 least_on_gpu = 1 << 13);
 
 /// Sets coarse.indices and coarse.values, whose rows begin where coarse.indptr says, to P^T A P / 1.6, for the P of such a
 /// level and R = P^T: of A's present values, or later ones with the same pattern. Rows of A that couple with nobody count

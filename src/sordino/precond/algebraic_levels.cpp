@@ -220,10 +220,11 @@ AlgebraicLevels::AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>
   last_inverse_ = inverse_of(matrix(count() - 1), closed);
 }
 
-AlgebraicLevels::AlgebraicLevels(const CsrView& A, const Partition& first) : AlgebraicLevels(A, first, is_closed(A)) {}
+AlgebraicLevels::AlgebraicLevels(const CsrView& A, const Partition& first, int gpu)
+    : AlgebraicLevels(A, first, is_closed(A), gpu) {}
 
-AlgebraicLevels::AlgebraicLevels(const CsrView& A, const Partition& first, bool closed)
-    : AlgebraicLevels(A, views_of(aggregated_levels(A, first)), first, closed) {
+AlgebraicLevels::AlgebraicLevels(const CsrView& A, const Partition& first, bool closed, int gpu)
+    : AlgebraicLevels(A, views_of(aggregated_levels(A, first, levels_by(gpu))), first, closed) {
   aggregated_ = true;
 }
 

@@ -31,11 +31,12 @@ class AlgebraicLevels final : public MultigridLevels {
   /// Of levels that are valid. Throws bad_argument if the last one has too many rows to be inverted. Cost: copies of the
   /// levels' arrays and of P^T, which are held, and what estimated_bound() and inverse_of() take.
   AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>& given, const Partition& first);
-  /// Of those that aggregated_levels() makes of A, symmetric with a positive diagonal. Throws as that does.
-  AlgebraicLevels(const CsrView& A, const Partition& first);
+  /// Of those that aggregated_levels() makes of A, symmetric with a positive diagonal, on the GPU with this CUDA number if
+  /// there is one. Throws as that does.
+  AlgebraicLevels(const CsrView& A, const Partition& first, int gpu = -1);
   /// The same of a matrix that is itself of a coarse level, where rounding hides whether the first one is closed
   /// (dense_inverse.hpp).
-  AlgebraicLevels(const CsrView& A, const Partition& first, bool closed);
+  AlgebraicLevels(const CsrView& A, const Partition& first, bool closed, int gpu);
   /// A caller's coarse levels, and P, stay. Of aggregates, which stay, too, coarse matrices are made anew. M is another
   /// preconditioner than new levels would give, symmetric and positive all the same.
   void update(const CsrView& A) override;

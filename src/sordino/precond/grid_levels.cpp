@@ -227,7 +227,7 @@ void GridLevels::aggregate_below(int l) {
   levels_.back().step = {1, 1, 1};
   if (l < first_in_double_) divide(levels_.back());
   first_in_double_ = std::min(first_in_double_, l);
-  below_ = std::make_unique<AlgebraicLevels>(matrix(l), partition(l), is_closed(given_));
+  below_ = std::make_unique<AlgebraicLevels>(matrix(l), partition(l), is_closed(given_), -1);
 }
 
 }  // namespace sordino

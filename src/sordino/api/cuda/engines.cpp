@@ -71,7 +71,8 @@ EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devi
   c.late_sums = late_sums;
   auto engine = std::make_unique<CudaEngine>(c, std::move(hall), std::move(transport));
   std::string carries = carrier(*engine);
-  return {std::move(engine), carries};
+  const int gpu = engine->gpu();
+  return {.engine = std::move(engine), .transport = carries, .gpu = gpu};
 }
 
 sordino::DeviceReport report() {

@@ -26,8 +26,8 @@ class HelmholtzLeaves final : public hmatrix::LeafKernels<HelmholtzEntries> {
   HelmholtzLeaves(int device, const Triangles& t, std::span<const i32> order, const WaveIntegral& integral, double scale)
       : LeafKernels(device) {
     const cuda::OnDevice here(device);
-    entries_ = {put_in_order(triangles_, t.all, order), put_in_order(centroids_, t.centroids, order),
-                put<WaveIntegral>(integral_, {&integral, 1}), scale};
+    entries_ = {hmatrix::put_in_order(triangles_, t.all, order), hmatrix::put_in_order(centroids_, t.centroids, order),
+                hmatrix::put<WaveIntegral>(integral_, {&integral, 1}), scale};
   }
 
  private:

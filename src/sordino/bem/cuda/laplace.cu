@@ -21,7 +21,7 @@ class LaplaceLeaves final : public hmatrix::LeafKernels<LaplaceEntries> {
  public:
   LaplaceLeaves(int device, const Triangles& t, std::span<const i32> order, double scale) : LeafKernels(device) {
     const cuda::OnDevice here(device);
-    entries_ = {put_in_order(triangles_, t.all, order), put_in_order(centroids_, t.centroids, order), scale};
+    entries_ = {hmatrix::put_in_order(triangles_, t.all, order), hmatrix::put_in_order(centroids_, t.centroids, order), scale};
   }
 
  private:

@@ -1,15 +1,15 @@
 // What a GPU does to a level of clusters: boxes, cuts, sons, and points that go where their half is.
 #pragma once
 #include "sordino/hmatrix/cluster_tree.hpp"
+#include "sordino/runtime/cuda/workbench.cuh"
 
 namespace sordino::hmatrix::level_kernels {
 
+using cuda::my_number;
 using Word = unsigned long long;
 
 constexpr unsigned all_lanes = ~0u;
 constexpr int sides = 6;  // of a box
-
-inline __device__ i64 my_number() { return i64(blockIdx.x) * blockDim.x + threadIdx.x; }
 
 /// Whole numbers in the order of the numbers they stand for, which have no -0.0.
 inline __device__ Word word_of(double x) {

@@ -2,38 +2,25 @@
 #include "sordino/hmatrix/cuda/device_trees.hpp"
 
 #include <bit>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
 #include <memory>
-#include <string>
-#include <thread>
-#include <type_traits>
-#include <utility>
 
-#include "sordino/base/clock.hpp"
 #include "sordino/hmatrix/cuda/block_kernels.cuh"
 #include "sordino/hmatrix/cuda/cluster_kernels.cuh"
-#include "sordino/hmatrix/cuda/device_memory.hpp"
+#include "sordino/runtime/cuda/workbench.cuh"
 
 namespace sordino::hmatrix {
 namespace {
 
 using namespace level_kernels;
-using cuda::call;
-
-constexpr int threads = 256;
+using cuda::call, cuda::DeviceArrayOf, cuda::Message;
 
 /// A GPU that makes the trees of some points.
-class Planter {
+class Planter : private cuda::Workbench {
  public:
   Planter(int device, const double* points, i64 n, const TreeOptions& options)
-      : device_(device), host_points_(points), n_(n), options_(options) {
-    call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-  }
-  ~Planter() { cudaStreamDestroy(stream_); }
-  Planter(const Planter&) = delete;
+      : Workbench(device, "trees of an H-matrix"), host_points_(points), n_(n), options_(options) {}
 
-  bool is_lost() const { return is_lost_; }
+  using Workbench::is_lost;
   Trees operator()() {
     Trees trees;
     upload();
@@ -57,70 +44,6 @@ class Planter {
     for (auto* array : {&order_[0], &order_[1], &owner_[0], &owner_[1]}) array->take(n_);
     for (auto* array : {&flags_, &before_, &sons_}) array->take(n_ + 1);
   }
-  template <class... Arguments>
-  void start(const char* name, void (*kernel)(Arguments...), i64 count, std::type_identity_t<Arguments>... arguments) {
-    kernel<<<unsigned((count + threads - 1) / threads), threads, 0, stream_>>>(arguments...);
-    call(name, cudaGetLastError());
-  }
-  template <class T>
-  void copy(T* to, const T* from, i64 count, cudaMemcpyKind kind) {
-    call("cudaMemcpyAsync", cudaMemcpyAsync(to, from, std::size_t(count) * sizeof(T), kind, stream_));
-  }
-  /// What the device is done with.
-  template <class T>
-  void fetch(T* to, const T* from, i64 count) {
-    copy(to, from, count, cudaMemcpyDeviceToHost);
-  }
-  /// With room for `more` behind `kept`: zeros, for copies take what pads a structure, too.
-  template <class T>
-  T* extended(DeviceArrayOf<T>& array, i64 kept, i64 more) {
-    if (!array.holds(kept + more)) wait();
-    T* const all = array.extend(kept + more, kept, stream_);
-    clear(all + kept, 0, more * i64(sizeof(T)));
-    return all;
-  }
-  void clear(void* array, int byte, i64 bytes) {
-    call("cudaMemsetAsync", cudaMemsetAsync(array, byte, std::size_t(bytes), stream_));
-  }
-
-  void wait() {
-    const double end = seconds_now() + most_silence;
-    for (; !is_ready("cudaStreamQuery", cudaStreamQuery(stream_)); std::this_thread::yield())
-      if (seconds_now() > end) {
-        is_lost_ = true;
-        throw Error(Errc::device, "GPU " + std::to_string(device_) + " makes trees of an H-matrix and has not answered for " +
-                                      std::to_string(int(most_silence)) + " s");
-      }
-  }
-  /// A message of the device, which is waited for.
-  template <class T>
-  T heard(Message<T>& message) {
-    message.bring(1, stream_);
-    wait();
-    return *message.here.data();
-  }
-
-  /// Room for so many, of which none is needed any more once the device is idle: what the driver frees it waits for, without a
-  /// limit, so this waits before.
-  template <class T>
-  T* room(DeviceArrayOf<T>& array, i64 count) {
-    if (!array.holds(count)) wait();
-    return array.take(count);
-  }
-
-  /// A step of cub: asked for the bytes that it wants, then made with them.
-  template <class Step>
-  void with_space(const char* name, const Step& step) {
-    std::size_t bytes = 0;
-    call(name, step(nullptr, bytes));
-    call(name, step(room(space_, i64(bytes)), bytes));
-  }
-  void scan(const i32* flags, i32* before, i64 count) {
-    with_space("cub::DeviceScan", [&](void* space, std::size_t& bytes) {
-      return cub::DeviceScan::ExclusiveSum(space, bytes, flags, before, count, stream_);
-    });
-  }
-
   void cluster() {
     const Cluster root{0, i32(n_)};
     copy(clusters_.take(1), &root, 1, cudaMemcpyHostToDevice);
@@ -207,16 +130,13 @@ class Planter {
     Block* const sorted = extended(sorted_, 0, leaves_count_);
     with_space("cub::DeviceRadixSort", [&](void* space, std::size_t& bytes) {
       return cub::DeviceRadixSort::SortPairs(space, bytes, keys_.data(), keys, leaves_.data(), sorted, leaves_count_, 0, bits,
-                                             stream_);
+                                             stream());
     });
   }
 
-  int device_;
-  bool is_lost_ = false;
   const double* host_points_;
   i64 n_;
   TreeOptions options_;
-  cudaStream_t stream_ = nullptr;
   DeviceArrayOf<double> points_;
   DeviceArrayOf<i32> order_[2], owner_[2], flags_, before_, sons_;
   int now_ = 0;  // of the two
@@ -232,7 +152,6 @@ class Planter {
   DeviceArrayOf<Block> leaves_, sorted_;
   DeviceArrayOf<Word> keys_, sorted_keys_;
   i64 nodes_ = 0, leaves_count_ = 0;
-  DeviceArrayOf<char> space_;
 };
 
 }  // namespace
@@ -240,12 +159,7 @@ class Planter {
 Trees trees_on_gpu(int device, const double* points, i64 n, const TreeOptions& options) {
   cuda::OnDevice here(device);
   auto planter = std::make_unique<Planter>(device, points, n, options);
-  try {
-    return (*planter)();
-  } catch (const Error&) {
-    if (planter->is_lost()) static_cast<void>(planter.release());  // who frees what it uses would wait for ever
-    throw;
-  }
+  return cuda::with_maker(planter, [](Planter& made) { return made(); });
 }
 
 void begin_gpu(int device) {

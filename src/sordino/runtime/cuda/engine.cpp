@@ -17,6 +17,7 @@ int CudaEngine::first_rank() const { return state_->hall->first_rank(); }
 int CudaEngine::local_ranks() const { return state_->options.ranks; }
 Rank& CudaEngine::rank(int local) { return *state_->public_ranks[local]; }
 bool CudaEngine::has_lost_a_rank() const { return state_->team->stuck(); }
+int CudaEngine::gpu() const { return state_->local(first_rank()).device; }
 bool CudaEngine::shares_devices() const { return state_->shared; }
 Counters CudaEngine::counters(int rank) const { return state_->local(rank).counters; }
 Carrier CudaEngine::carrier(int from, int to) const { return state_->carrier(from, to); }

@@ -136,6 +136,7 @@ class CudaEngine final : public Engine {
   bool has_lost_a_rank() const override;
   bool is_device() const override { return true; }
   bool shares_devices() const;
+  int gpu() const;  // CUDA's number of the first local rank's
   Carrier carrier(int from, int to) const override;
   Machine described() const override;
   RankRange node_of(int rank) const override;  // the ranks of its process

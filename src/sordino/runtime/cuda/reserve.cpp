@@ -1,11 +1,9 @@
-#include "sordino/hmatrix/cuda/device_memory.hpp"
+#include "sordino/runtime/cuda/reserve.hpp"
 
 #include <string>
 #include <utility>
 
-namespace sordino::hmatrix {
-
-using cuda::call;
+namespace sordino::cuda {
 
 void Reserve::free() {
   if (data_) where_ == Where::device ? cudaFree(data_) : cudaFreeHost(data_);
@@ -20,7 +18,7 @@ void* Reserve::take(i64 bytes) {
   const cudaError_t e = where_ == Where::device ? cudaMalloc(&data_, wanted) : cudaHostAlloc(&data_, wanted, 0);
   if (e == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    throw Error(Errc::unsupported, "the GPU has too little memory to build an H-matrix: " + std::to_string(bytes) +
+    throw Error(Errc::unsupported, "the GPU has too little memory for what is made there: " + std::to_string(bytes) +
                                        " bytes more are needed; engine='host' needs none");
   }
   call("cudaMalloc", e);
@@ -44,4 +42,4 @@ bool is_ready(const char* name, cudaError_t found) {
   return found == cudaSuccess;
 }
 
-}  // namespace sordino::hmatrix
+}  // namespace sordino::cuda
