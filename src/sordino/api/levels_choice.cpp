@@ -87,7 +87,7 @@ void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alo
   const Extents grid = parse_grid(s.A.n, o.grid);
   c.tiling = grid_layers(s.A, grid, ranks, alone);
   c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks), alone,
-                                          precision_of(o.cycle_precision));
+                                          precision_of(o.cycle_precision), smoothing_of(o.smoother));
 }
 
 bool may_take_levels(const System& s, const Options& o, Choice& c, const std::function<bool()>& is_symmetric) {

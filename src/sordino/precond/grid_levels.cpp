@@ -12,6 +12,7 @@
 #include "sordino/precond/grid_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
 #include "sordino/precond/grid_steps.hpp"
+#include "sordino/precond/red_black_smoother.hpp"
 #include "sordino/precond/scale_exponent.hpp"
 
 namespace sordino {
@@ -130,8 +131,9 @@ void require_positive(const CsrView& A) {
 
 }  // namespace
 
-GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone, CyclePrecision precision)
-    : given_(A), precision_(precision) {
+GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone, CyclePrecision precision,
+                       Smoothing smoothing)
+    : given_(A), precision_(precision), smoothing_(smoothing) {
   add(grid, first, {});
   if (!find_facts(levels_.front(), A, true)) {  // which is wrong: the first of the one kind, or of the other
     require_neighbours(A, grid);
@@ -149,6 +151,30 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
   first_in_double_ = lowered();
   exponent_ = count() > 1 ? exponent : 0;
   find_values();
+  find_colours();
+}
+
+/// Of all levels, where it matters.
+void GridLevels::find_colours() {
+  if (smoothing_ != Smoothing::sor) return;
+  for (int l = 0; l + 1 < count(); l++) {
+    const auto [row, column] = coupled_in_colour(matrix(l), level(l).cells);
+    levels_[std::size_t(l)].has_two_colours = row < 0;
+    if (l == 0 && row >= 0)
+      bad_argument("smoother sor is for cells of two colours, as with 7 points, and on a grid of " + shown(level(0).cells) +
+                   " cells " + std::to_string(row) + " and " + std::to_string(column) +
+                   ", which are coupled, have the same one: use smoother chebyshev");
+  }
+}
+
+std::unique_ptr<LevelSmoother> GridLevels::smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const {
+  if (level(l).has_two_colours) return std::make_unique<RedBlackSmoother>(rank, *this, l, A.space());
+  return MultigridLevels::smoother(rank, l, A, inverse_diagonal);
+}
+
+SmootherSize GridLevels::smoother_size(int l, int rank, i64 ghosts) const {
+  if (level(l).has_two_colours) return RedBlackSmoother::size_of(level(l), rank);
+  return MultigridLevels::smoother_size(l, rank, ghosts);
 }
 
 void GridLevels::add(const Extents& cells, Partition partition, Partition adding) {
