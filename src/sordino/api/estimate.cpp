@@ -143,7 +143,7 @@ i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool dev
       if (l > 0 && !device) bytes += bytes_of_arrays(slice_of(A, p, rank));
       continue;
     }
-    const SmootherSize smoother = levels.smoother_size(l, rank, ghosts);
+    const SmootherSize smoother = levels.smoother_size(l, rank, ghosts, device);
     bytes += 8 * ((own + operands) * p.rows(rank) + operands * smoother.ghosts) + smoother.bytes +
              levels.transfer_bytes(l, rank, device);
     if (l == 0) bytes -= PolynomialSmoother::size_of(levels.degree(), p.rows(rank), ghosts).bytes;  // which were counted

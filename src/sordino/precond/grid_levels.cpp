@@ -8,6 +8,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/precond/block_ilu_smoother.hpp"
 #include "sordino/precond/dense_inverse.hpp"
 #include "sordino/precond/grid_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
@@ -163,18 +164,20 @@ void GridLevels::find_colours() {
     if (l == 0 && row >= 0)
       bad_argument("smoother sor is for cells of two colours, as with 7 points, and on a grid of " + shown(level(0).cells) +
                    " cells " + std::to_string(row) + " and " + std::to_string(column) +
-                   ", which are coupled, have the same one: use smoother chebyshev");
+                   ", which are coupled, have the same one: use smoother block-ilu or chebyshev");
   }
 }
 
 std::unique_ptr<LevelSmoother> GridLevels::smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const {
+  if (smoothing_ == Smoothing::block_ilu) return std::make_unique<BlockIluSmoother>(rank, *this, l, A);
   if (level(l).has_two_colours) return std::make_unique<RedBlackSmoother>(rank, *this, l, A.space());
   return MultigridLevels::smoother(rank, l, A, inverse_diagonal);
 }
 
-SmootherSize GridLevels::smoother_size(int l, int rank, i64 ghosts) const {
+SmootherSize GridLevels::smoother_size(int l, int rank, i64 ghosts, bool device) const {
+  if (smoothing_ == Smoothing::block_ilu) return BlockIluSmoother::size_of(*this, l, rank, ghosts, device);
   if (level(l).has_two_colours) return RedBlackSmoother::size_of(level(l), rank);
-  return MultigridLevels::smoother_size(l, rank, ghosts);
+  return MultigridLevels::smoother_size(l, rank, ghosts, device);
 }
 
 void GridLevels::add(const Extents& cells, Partition partition, Partition adding) {
@@ -210,6 +213,8 @@ void GridLevels::find_values() {
       for (double& value : next.A.values) value = std::ldexp(value, -exponent_);
     find_facts(next, matrix(l + 1), false);
   }
+  for (int l = 0; l + 1 < count() && smoothing_ == Smoothing::block_ilu; l++)
+    levels_[std::size_t(l)].damping = damping(matrix(l), partition(l), smoothing_tiles(level(l).cells));
   CsrMatrix inverse = inverse_of(matrix(count() - 1), is_closed(given_));
   if (last_inverse_.values.size() == inverse.values.size())
     std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());

@@ -33,6 +33,7 @@ struct GridLevel {
   Diagonals diagonals = {};            // by which A is stored; of the first level none: that is the caller's choice
   double bound = 0;                    // of the eigenvalues of diag(A)^-1 A
   bool has_two_colours = false;        // of cells that are coupled with those of the other one alone; looked for if it matters
+  double damping = 1;                  // of tiles that smooth it (block_ilu_smoother.hpp)
   bool has_phases = false;             // whose couplings differ a hundredfold and more in some rows
   bool is_periodic = false;            // across the ends of ranks' layers
   // [rows of the level before] P^T, by cells whose aggregates take, and P, by cells that take; of the first level empty
@@ -67,7 +68,7 @@ class GridLevels final : public MultigridLevels {
   int degree() const override { return degree_; }  // where phases meet, corrections want more smoothing
   /// What was asked for, but of levels that have not two colours, as periodic ones of odd many cells, the polynomial.
   std::unique_ptr<LevelSmoother> smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const override;
-  SmootherSize smoother_size(int l, int rank, i64 ghosts) const override;
+  SmootherSize smoother_size(int l, int rank, i64 ghosts, bool device) const override;
   const CsrMatrix& last_inverse() const override { return last_inverse_; }
   std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const override;
   i64 transfer_bytes(int l, int rank, bool device) const override;

@@ -6,10 +6,11 @@
 
 namespace sordino {
 
-/// Chebyshev's polynomial (polynomial_smoother.hpp), or over-relaxation in two colours (red_black_smoother.hpp).
-enum class Smoothing { chebyshev, sor };
+/// Chebyshev's polynomial (polynomial_smoother.hpp), relaxation in two colours (red_black_smoother.hpp), or incomplete factors
+/// of tiles (block_ilu_smoother.hpp).
+enum class Smoothing { chebyshev, sor, block_ilu };
 
-/// Throws bad_argument for a word that is none of chebyshev and sor.
+/// Throws bad_argument for a word that is none of chebyshev, sor and block-ilu.
 Smoothing smoothing_of(const std::string& word);
 
 /// x = S b, and to = x + S^T (b - A x): S leaves less than there was of any error in the norm of A, so that M is symmetric

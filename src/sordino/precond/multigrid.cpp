@@ -54,7 +54,8 @@ struct Multigrid::Level {
 Smoothing smoothing_of(const std::string& word) {
   if (word == "chebyshev") return Smoothing::chebyshev;
   if (word == "sor") return Smoothing::sor;
-  bad_argument("there is no smoother '" + word + "'; there are chebyshev, sor");
+  if (word == "block-ilu") return Smoothing::block_ilu;
+  bad_argument("there is no smoother '" + word + "'; there are chebyshev, sor, block-ilu");
 }
 
 Cycle cycle_of(const std::string& word) {

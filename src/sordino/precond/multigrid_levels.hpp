@@ -4,8 +4,8 @@
 
 #include "sordino/base/singles.hpp"
 #include "sordino/linalg/diagonals.hpp"
-#include "sordino/linalg/partition.hpp"
 #include "sordino/linalg/operator.hpp"
+#include "sordino/linalg/partition.hpp"
 #include "sordino/precond/level_smoother.hpp"
 #include "sordino/runtime/rank.hpp"
 
@@ -61,7 +61,7 @@ class MultigridLevels {
   /// else none. This and A outlive it.
   virtual std::unique_ptr<LevelSmoother> smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const;
   /// Of a rank, in double; `ghosts`: of A's operands.
-  virtual SmootherSize smoother_size(int l, int rank, i64 ghosts) const;
+  virtual SmootherSize smoother_size(int l, int rank, i64 ghosts, bool device) const;
   /// A generalized inverse of the last level's matrix, divided as it is; all rows of it, by entries.
   virtual const CsrMatrix& last_inverse() const = 0;
 

@@ -20,15 +20,14 @@ void PolynomialSmoother::update_values(Rank& rank) {
 void PolynomialSmoother::leave(Rank& rank, Vec b, Vec x, Vec to) const {
   rank.push_last(x);
   A_.apply(rank, x, M_.product());
-  with_numbers(A_.is_single(),
-               [&]<class V>(V) { rank.run(multigrid::Residual<V>{.b = b, .Ax = M_.product(), .r = to}); });
+  with_numbers(A_.is_single(), [&]<class V>(V) { rank.run(multigrid::Residual<V>{.b = b, .Ax = M_.product(), .r = to}); });
 }
 
 std::unique_ptr<LevelSmoother> MultigridLevels::smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const {
   return std::make_unique<PolynomialSmoother>(rank, *this, l, A, inverse_diagonal);
 }
 
-SmootherSize MultigridLevels::smoother_size(int l, int rank, i64 ghosts) const {
+SmootherSize MultigridLevels::smoother_size(int l, int rank, i64 ghosts, bool /*device*/) const {
   return PolynomialSmoother::size_of(degree(), partition(l).rows(rank), ghosts);
 }
 

@@ -1,6 +1,7 @@
-// Row functors of successive over-relaxation in two colours, for the 7 points of a grid's level: a cell is red where its places
-// in x, y and z of the grid add up to an even number, and black else. So cells of a colour are not coupled, and a sweep is two
-// commands, each over all rows, whatever ranks there are (Young 1971; over-relaxed as a smoother: Yavneh 1996).
+// Row functors of relaxation in two colours, for the 7 points of a grid's level: a cell is red where its places in x, y and z
+// of the grid add up to an even number, and black else. So cells of a colour are not coupled, and a sweep is two commands, each
+// over all rows, whatever ranks there are (Young, Iterative Solution of Large Linear Systems, 1971). omega is 1: what is
+// relaxed last leaves nothing, and larger ones took no fewer iterations (docs/adr/0056).
 //
 // Entries lie by colours and neighbours, so that a command of one colour reads half of them, and no columns.
 #pragma once
@@ -66,11 +67,10 @@ void rows(F& f, i32 begin, i32 end) {
   for (i32 i = begin; i < end; i++, f.cells.advance(c)) f.of(i, c);
 }
 
-/// The first colour's rows from zero: x = omega b / D where a cell is red, else 0.
+/// The first colour's rows from zero: x = b / D where a cell is red, else 0.
 struct First {
   static constexpr const char* name = "Red";
   Cells cells;
-  double omega;
   In b;
   Out x;
 
@@ -79,18 +79,17 @@ struct First {
     visit(b);
     visit(x);
   }
-  SORDINO_HD void of(i32 i, const Cells::Cell& c) { x[i] = c.black ? 0 : omega * (cells.inverse(c) * b[i]); }
+  SORDINO_HD void of(i32 i, const Cells::Cell& c) { x[i] = c.black ? 0 : cells.inverse(c) * b[i]; }
   SORDINO_HD void row(i32 i) { of(i, cells.cell(i)); }
   void block(i32 begin, i32 end) { rows(*this, begin, end); }
   void done(i32) {}
-  Cost cost() const { return {cells.bytes_of(1), 2.0 * cells.pairs}; }
+  Cost cost() const { return {cells.bytes_of(1), 1.0 * cells.pairs}; }
 };
 
-/// One colour's rows, and the other's as they are: to = x + omega ((b - A x) / D).
+/// One colour's rows, and the other's as they are: to = x + (b - A x) / D.
 struct Relax {
   static constexpr const char* name = "Relax";
   Cells cells;
-  double omega;
   i32 black;  // which colour
   In b;
   Ghost x;
@@ -103,39 +102,32 @@ struct Relax {
     visit(to);
   }
   SORDINO_HD void of(i32 i, const Cells::Cell& c) {
-    const double before = x[i];
-    to[i] = c.black != black
-                ? before
-                : (1 - omega) * before + omega * (cells.inverse(c) * (b[i] - cells.coupled(i, c, x)));
+    to[i] = c.black == black ? cells.inverse(c) * (b[i] - cells.coupled(i, c, x)) : x[i];
   }
   SORDINO_HD void row(i32 i) { of(i, cells.cell(i)); }
   void block(i32 begin, i32 end) { rows(*this, begin, end); }
   void done(i32) {}
-  Cost cost() const { return {cells.bytes_of(slots), 17.0 * cells.pairs}; }
+  Cost cost() const { return {cells.bytes_of(slots), 14.0 * cells.pairs}; }
 };
 
-/// left = b - A x, where black rows were the last to be relaxed, from zero: of these it is what omega has left.
+/// left = b - A x, where red rows were relaxed from zero, so that their own part of A x is b, and then black ones: of these
+/// nothing is left.
 struct Left {
   static constexpr const char* name = "Left";
   Cells cells;
-  double omega;
-  In b;
   Ghost x;
   Out left;
 
   template <class V>
   SORDINO_HD void fields(V&& visit) {
-    visit(b);
     visit(x);
     visit(left);
   }
-  SORDINO_HD void of(i32 i, const Cells::Cell& c) {
-    left[i] = c.black ? (1 - omega) / omega * (x[i] / cells.inverse(c)) : (1 - omega) * b[i] - cells.coupled(i, c, x);
-  }
+  SORDINO_HD void of(i32 i, const Cells::Cell& c) { left[i] = c.black ? 0 : -cells.coupled(i, c, x); }
   SORDINO_HD void row(i32 i) { of(i, cells.cell(i)); }
   void block(i32 begin, i32 end) { rows(*this, begin, end); }
   void done(i32) {}
-  Cost cost() const { return {cells.bytes_of(slots), 17.0 * cells.pairs}; }
+  Cost cost() const { return {cells.bytes_of(slots - 1), 12.0 * cells.pairs}; }
 };
 
 /// left = b - A x, whatever x is.

@@ -9,10 +9,9 @@
 namespace sordino {
 namespace {
 
-const double omega = getenv("OMEGA") ? atof(getenv("OMEGA")) : 1;
 constexpr i64 least_rows = 1 << 10;  // that are worth a thread
 
-/// Of what shape() makes of a rank's layers, the numbers stored.
+/// Of a rank's layers, pairs of cells in x.
 i64 pairs_of(const LayerShape& shape) { return i64(shape.cells[0] + 1) / 2 * shape.cells[1] * shape.cells[2]; }
 
 /// Which of a cell's stored numbers an entry of such a neighbour is.
@@ -69,9 +68,7 @@ RedBlackSmoother::RedBlackSmoother(Rank& rank, const GridLevels& levels, int l, 
   RedBlackSmoother::update_values(rank);
 }
 
-RedBlackSmoother::~RedBlackSmoother() {
-  rank_.engine().release_bytes(rank_, stored_, std::size_t(numbers_) * sizeof(double));
-}
+RedBlackSmoother::~RedBlackSmoother() { rank_.engine().release_bytes(rank_, stored_, std::size_t(numbers_) * sizeof(double)); }
 
 void RedBlackSmoother::update_values(Rank& rank) {
   if (!rank.engine().arithmetic() || numbers_ == 0) return;
@@ -101,18 +98,18 @@ void RedBlackSmoother::fill(double* to) const {
 }
 
 void RedBlackSmoother::apply_and_leave(Rank& rank, Vec b, Vec x, Vec left) const {
-  rank.run(red_black::First{cells_, omega, b, red_});
+  rank.run(red_black::First{cells_, b, red_});
   rank.push_last(red_);
-  rank.run_split(red_black::Relax{cells_, omega, 1, b, red_, x}, split_);
+  rank.run_split(red_black::Relax{cells_, 1, b, red_, x}, split_);
   rank.push_last(x);
-  rank.run_split(red_black::Left{cells_, omega, b, x, left}, split_);
+  rank.run_split(red_black::Left{cells_, x, left}, split_);
 }
 
 void RedBlackSmoother::improve(Rank& rank, Vec b, Vec x, Vec to) const {
   rank.push_last(x);
-  rank.run_split(red_black::Relax{cells_, omega, 1, b, x, black_}, split_);
+  rank.run_split(red_black::Relax{cells_, 1, b, x, black_}, split_);
   rank.push_last(black_);
-  rank.run_split(red_black::Relax{cells_, omega, 0, b, black_, to}, split_);
+  rank.run_split(red_black::Relax{cells_, 0, b, black_, to}, split_);
 }
 
 void RedBlackSmoother::leave(Rank& rank, Vec b, Vec x, Vec to) const {

@@ -1,9 +1,10 @@
-// Successive over-relaxation in two colours as the smoother of a grid's level: red, then black before a correction, black, then
-// red behind it, which is the transpose.
+// Relaxation in two colours as the smoother of a grid's level: red, then black before a correction, black, then red behind it,
+// which is the transpose.
 //
-// On a level a V-cycle takes five commands of it and as many halos, of x after each colour but the last, which carry whole
-// layers, both colours; what was left goes to the coarser level by a sixth. Bytes of a row: 152 before the correction and 104
-// behind it would be two polynomials' of degree 1; here entries are read twice in all, half of them by each command.
+// On a level a V-cycle takes five commands of it, whose entries are those of two products, and four halos: x when red cells are
+// there, when black ones are, corrected, and with new black ones. Each carries whole layers, of both colours. With those of
+// what was left and of the correction a level has six, where the polynomial of degree 1 has four. Memory: seven numbers a row
+// beside the matrix, and two vectors.
 #pragma once
 #include "sordino/precond/grid_levels.hpp"
 #include "sordino/precond/level_smoother.hpp"
