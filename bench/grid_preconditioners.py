@@ -8,8 +8,9 @@ Random right-hand sides, to 1e-8; seconds by the wall's clock, and of all cores 
 a ball of another density, or `bubbles` or a `free-surface` in a tank, open at the top, with so many obstacles, or there
 `layers` of five cells, light and heavy in turn, which no pairs of cells keep apart, or `cells` of a density each that
 is drawn, in `open-cells` with zero values on all faces. Setup is told apart; `mg:w` is precond mg with cycle w,
-`mg:v:single` with cycles in single precision, `mg:v:double:sor` with another smoother, and `mg:f`, which is not symmetric, is taken by fcg. What does not
-converge is a line, too, with its status. With cupy or torch as library b and x are on a GPU, and do not travel.
+`mg:v:single` with cycles in single precision, `mg:v:double:sor` with another smoother, and `mg:f`, which is not
+symmetric, is taken by fcg. What does not converge is a line, too, with its status. With cupy or torch as library b
+and x are on a GPU, and do not travel.
 """
 
 from __future__ import annotations

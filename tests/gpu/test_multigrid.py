@@ -112,7 +112,12 @@ def test_lower_precision_of_any_storage_and_size(precision, storage, stencil) ->
 @pytest.mark.parametrize("cycle", ["v", "w", "f"])
 def test_other_smoothers_take_the_hosts_iterations(cycle, smoother, ranks) -> None:
     """Layers of the second grid are odd, lines of cells, too; the third one's coarse levels lie on one GPU."""
-    options = {"solver": "fcg" if cycle == "f" else "cg", "cycle": cycle, "smoother": smoother, "ranks": ranks}
+    options = {
+        "solver": "fcg" if cycle == "f" else "cg",
+        "cycle": cycle,
+        "smoother": smoother,
+        "ranks": ranks,
+    }
     for grid, level_rows in (((24, 20, 32), 0), ((13, 11, 31), 0), ((32, 30, 40), 16384)):
         A = sordino.poisson(*grid, contrast=100.0)
         b = np.random.default_rng(9).standard_normal(A.shape[0])
