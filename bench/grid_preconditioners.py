@@ -8,8 +8,9 @@ Random right-hand sides, to 1e-8; seconds by the wall's clock, and of all cores 
 a ball of another density, or `bubbles` or a `free-surface` in a tank, open at the top, with so many obstacles, or there
 `layers` of five cells, light and heavy in turn, which no pairs of cells keep apart, or `cells` of a density each that
 is drawn, in `open-cells` with zero values on all faces. Setup is told apart; `mg:w` is precond mg with cycle w,
-`mg:v:single` with cycles in single precision, and `mg:f`, which is not symmetric, is taken by fcg. What does not
-converge is a line, too, with its status. With cupy or torch as library b and x are on a GPU, and do not travel.
+`mg:v:single` with cycles in single precision, `mg:v:double:sor` with another smoother, and `mg:f`, which is not
+symmetric, is taken by fcg. What does not converge is a line, too, with its status. With cupy or torch as library b
+and x are on a GPU, and do not travel.
 """
 
 from __future__ import annotations
@@ -59,11 +60,11 @@ def measure(size: int, contrast: float, precond: str, given: argparse.Namespace)
     """A row: what one preconditioner takes."""
     A = matrix(size, contrast, given)
     b = vector(np.random.default_rng(1).standard_normal(A.shape[0]), given.library)
-    word, cycle, precision = (*precond.split(":"), "", "")[:3]
+    word, cycle, precision, smoother = (*precond.split(":"), "", "", "")[:4]
     options = {"engine": given.engine, "ranks": given.ranks, "storage": given.storage, "grid": (size,) * 3}
     begun, cpu_begun = time.perf_counter(), time.process_time()
     options |= {"solver": "fcg" if cycle == "f" else "cg", "precond": word, "cycle": cycle or "v"}
-    options |= {"cycle_precision": precision or "double"}
+    options |= {"cycle_precision": precision or "double", "smoother": smoother or "chebyshev"}
     with sordino.Solver(A, rtol=RTOL, **options) as solver:
         setup, setup_cpu = time.perf_counter() - begun, time.process_time() - cpu_begun
         held = max(solver.memory()["bytes_per_rank"])
@@ -76,7 +77,7 @@ def measure(size: int, contrast: float, precond: str, given: argparse.Namespace)
     return {
         "bench": "grid_preconditioners", "problem": given.problem, "obstacles": given.obstacles, "size": size,
         "contrast": contrast, "precond": word, "cycle": cycle,
-        "precision": precision or "double",
+        "precision": precision or "double", "smoother": smoother or "chebyshev",
         "engine": given.engine, "ranks": given.ranks, "storage": given.storage, "library": given.library,
         "rtol": RTOL, "repeats": given.repeats, "status": found[0].status,
         "iterations": found[0].iterations, "true_residual": max(each.true_residual for each in found),

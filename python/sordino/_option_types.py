@@ -25,6 +25,7 @@ class SolverOptions(PerSolve, total=False):
     degree: SupportsIndex
     cycle: Literal["v", "f", "w"]
     level_rows: SupportsIndex | Literal["auto"]
+    smoother: Literal["chebyshev", "sor", "block-ilu"]
     cycle_precision: Literal["double", "single", "half"]
     tile: str | SupportsIndex | Sequence[SupportsIndex]
     grid: str | SupportsIndex | Sequence[SupportsIndex]

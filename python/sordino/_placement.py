@@ -24,7 +24,7 @@ _HEEDED_BY = {
     "omega": ("solver", ("richardson",)),
     "degree": ("precond", ("chebyshev",)),
     "tile": ("precond", ("block-ilu",)),
-    "level_rows": ("precond", ("mg", "auto")),
+    **dict.fromkeys(("level_rows", "smoother"), ("precond", ("mg", "auto"))),
     "inner": ("M", ("a coarser H-matrix",)),
 }
 

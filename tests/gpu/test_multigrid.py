@@ -121,3 +121,44 @@ def test_lower_precision_of_any_storage_and_size(precision, storage, stencil) ->
     with sordino.Solver(A, precond="mg", solver="cg", grid=grid, rtol=1e-8, **options) as solver:
         solver.update_values(1e-20 * A.data)
         assert abs(solver.solve(b).iterations - plain.iterations) <= 1
+
+
+@pytest.mark.parametrize("ranks", range(1, 1 + min(4, DEVICES)))
+@pytest.mark.parametrize("smoother", ["sor", "block-ilu"])
+@pytest.mark.parametrize("cycle", ["v", "w", "f"])
+def test_other_smoothers_take_the_hosts_iterations(cycle, smoother, ranks) -> None:
+    """Layers of the second grid are odd, lines of cells, too; the third one's coarse levels lie on one GPU."""
+    options = {
+        "solver": "fcg" if cycle == "f" else "cg",
+        "cycle": cycle,
+        "smoother": smoother,
+        "ranks": ranks,
+    }
+    for grid, level_rows in (((24, 20, 32), 0), ((13, 11, 31), 0), ((32, 30, 40), 16384)):
+        A = sordino.poisson(*grid, contrast=100.0)
+        b = np.random.default_rng(9).standard_normal(A.shape[0])
+        options["level_rows"] = level_rows
+        host, gpu = (solved(A, b, grid, engine=engine, **options) for engine in ("host", "cuda"))
+        assert abs(host.iterations - gpu.iterations) <= 1
+
+
+@pytest.mark.parametrize("smoother", ["sor", "block-ilu"])
+def test_other_smoothers_of_obstacles_nullspaces_and_new_values(smoother) -> None:
+    grid = (20, 24, 28)
+    p = multiphase(*grid, contrast=100.0, obstacles=3, boundary="neumann", seed=3)
+    options = {"engine": "cuda", "ranks": min(2, DEVICES), "nullspace": p.nullspace, "smoother": smoother}
+    with sordino.Solver(p.A, precond="mg", solver="cg", grid=grid, rtol=1e-8, **options) as solver:
+        first = solver.solve(p.b)
+        assert first.converged
+        solver.update_values(3 * p.A.data)
+        again = solver.solve(p.b)
+        assert again.converged and abs(again.iterations - first.iterations) <= 1
+
+
+def test_tiles_smooth_27_points() -> None:
+    grid = (20, 17, 24)
+    A = sordino.poisson(*grid, stencil=27)
+    b = np.random.default_rng(10).standard_normal(A.shape[0])
+    options = {"smoother": "block-ilu", "ranks": min(2, DEVICES), "solver": "cg"}
+    host, gpu = (solved(A, b, grid, engine=engine, **options) for engine in ("host", "cuda"))
+    assert abs(host.iterations - gpu.iterations) <= 1

@@ -222,3 +222,27 @@ def test_the_command_line_takes_cycles_in_lower_precision(cli) -> None:
     assert json.loads(out)["status"] == "converged"
     code, out, err = cli(*words, "--cycle-precision", "whole")
     assert code == 2 and "Traceback" not in err
+
+
+@pytest.mark.parametrize("smoother", ["sor", "block-ilu"])
+def test_other_smoothers_take_about_the_iterations_of_the_polynomial(smoother, cli) -> None:
+    for contrast in (1.0, 1e3):
+        A = sordino.poisson(*GRID, contrast=contrast)
+        b = np.random.default_rng(12).standard_normal(A.shape[0])
+        options = {**OPTIONS, "solver": "cg", "precond": "mg", "grid": GRID, "rtol": 1e-8}
+        found = sordino.solve(A, b, smoother=smoother, **options)
+        assert np.linalg.norm(b - A @ found.x) <= 1e-8 * np.linalg.norm(b) * (1 + 1e-9)
+        assert abs(found.iterations - sordino.solve(A, b, **options).iterations) <= 4
+        assert found.report.options["smoother"] == smoother
+    with pytest.raises(sordino.Unsupported, match=f"smoother '{smoother}' is for precond mg"):
+        sordino.Solver(A, smoother=smoother, **OPTIONS | {"precond": "amg"})
+    with pytest.raises(sordino.Unsupported, match=f"smoother '{smoother}' computes in double"):
+        sordino.Solver(A, smoother=smoother, cycle_precision="half", **options)
+    with pytest.raises(sordino.BadArgument, match="smoother"):
+        sordino.Solver(A, smoother="jacobi", **options)
+    words = ("poisson", 16, 16, 16, "--precond", "mg", "--solver", "cg", "--engine", "host", "--json")
+    code, out, err = cli(*words, "--smoother", smoother, "--rtol", "1e-8")
+    assert code == 0, err
+    assert json.loads(out)["status"] == "converged"
+    code, out, err = cli(*words, "--smoother", "sor", "--stencil", "27")
+    assert code == 2 and "two colours" in err and "Traceback" not in err

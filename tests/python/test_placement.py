@@ -109,6 +109,7 @@ FOR_ANOTHER = (
     ("restart", 5, {}, {"solver": "gmres"}, "solver 'gmres'"),
     ("omega", 0.5, {}, {"solver": "richardson"}, "solver 'richardson'"),
     ("degree", 2, {}, {"precond": "chebyshev"}, "precond 'chebyshev'"),
+    ("smoother", "sor", {"precond": "jacobi"}, {"precond": "mg", "grid": (4, 4, 4)}, "precond 'mg'"),
     ("level_rows", 64, {"precond": "jacobi"}, {"precond": "mg", "grid": (4, 4, 4)}, "precond 'mg'"),
     (
         "tile",

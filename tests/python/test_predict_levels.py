@@ -45,6 +45,17 @@ def test_levels_of_a_trace_add_up_to_an_iteration(solver, level_rows):
         assert levels[-2].halo_s == pytest.approx(12e-6, rel=0.01)
 
 
+@pytest.mark.parametrize(("smoother", "commands"), [("sor", 7), ("block-ilu", 9)])
+def test_levels_of_other_smoothers_add_up_to_an_iteration(smoother, commands):
+    options = {"solver": "cg", "precond": "mg", "level_rows": 0, "smoother": smoother}
+    few, many = (solved(count, **options) for count in (3, 7))
+    levels = by_level(many.report.trace, 4)
+    assert [level.place for level in levels] == [0, 1, 2, 3, AROUND]
+    assert [level.commands for level in levels[:-1]] == [commands] * 3 + [1]
+    an_iteration = (many.seconds - few.seconds) / 4
+    assert sum(level.seconds for level in levels) == pytest.approx(an_iteration, rel=5e-3)
+
+
 def test_levels_on_one_rank_take_less_and_all_ranks_wait_for_them():
     seconds = {}
     for level_rows in (0, 8192):

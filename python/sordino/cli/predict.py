@@ -47,6 +47,7 @@ PASSED = (
     "degree",
     "cycle",
     "level_rows",
+    "smoother",
     "cycle_precision",
     "s",
     "basis",

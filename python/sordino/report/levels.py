@@ -21,6 +21,10 @@ AROUND = -1
 #: Work on a level, beside rank 0's, below which a rank owns none of its rows.
 _NO_WORK = 0.2
 
+#: By smoother: what level 0's first commands are called, and its last ones.
+_BEGINS = (["First", "SpMV"], ["Red", "Relax"], ["Block ILU", "SpMV"])
+_ENDS = (["LastStep"], ["Relax", "Relax"], ["Block ILU", "Add"])
+
 _WAITS = {"halo wait": "halo_wait_s", "reduction wait": "reduction_wait_s"}
 _UNDER_WAY = {"halo": "halo_s", "reduction": "reduction_s"}
 
@@ -198,7 +202,7 @@ def _place(commands: list[_Command]) -> list[int]:
     begins = []
     depth, rises = AROUND, False
     for k, command in enumerate(commands):
-        if depth == AROUND and names[k : k + 2] == ["First", "SpMV"]:
+        if depth == AROUND and names[k : k + 2] in _BEGINS:
             begins.append(k)
             depth, rises = 0, False
         rises_here = _rises(names, k) and depth > 0
@@ -209,7 +213,7 @@ def _place(commands: list[_Command]) -> list[int]:
             continue
         if _descends(names, k):
             depth, rises = depth + 1, False
-        elif depth == 0 and rises and command.name == "LastStep":
+        elif depth == 0 and rises and any(names[k + 1 - len(end) : k + 1] == end for end in _ENDS):
             depth = AROUND
     return begins
 

@@ -4,6 +4,7 @@
 #include "sordino/api/method_choice.hpp"
 #include "sordino/linalg/poisson.hpp"
 #include "sordino/linalg/single_operator.hpp"
+#include "sordino/precond/polynomial_smoother.hpp"
 #include "sordino/runtime/host/engine.hpp"
 
 namespace sordino {
@@ -116,7 +117,7 @@ i64 bytes_of_lowered(const MultigridLevels& levels, int l, int rank, const Diago
   const Partition& p = levels.partition(l);
   const CsrSlice slice = slice_of(A, p, rank);
   const i64 steps = levels.degree() > 1 ? 1 : 0, again = l > 0 && second_visits ? 1 : 0;  // vectors more
-  const i64 own = steps + 3 + 2 * again, operands = steps + 3 + again;
+  const i64 own = steps + 3 + again, operands = steps + 3 + again;
   const i64 words = (own + operands) * words_for(slice.rows) + operands * SingleOperator::ghosts_of(A, p, rank, diagonals);
   const i64 of_smoother = l > 0 ? 0 : (2 * steps + 3) * slice.rows + (steps + 1) * ghosts;
   return 8 * (words - of_smoother) + SingleOperator::bytes_of(slice, diagonals, levels.precision(l));
@@ -134,8 +135,7 @@ i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool dev
   for (int l = 0; l + 1 < levels.count(); l++) {
     const Partition& p = levels.partition(l);
     const CsrView A = levels.matrix(l);
-    const i64 smoother = levels.degree() > 1 ? 1 : 0;  // vectors more
-    const i64 own = l == 0 ? 0 : smoother + (second_visits ? 5 : 3), operands = l == 0 ? 2 : smoother + (second_visits ? 4 : 3);
+    const i64 again = second_visits ? 1 : 0, own = l == 0 ? 0 : 1 + again, operands = l == 0 ? 2 : 2 + again;
     const Diagonals& diagonals = l == 0 ? choice.storage.diagonals : levels.diagonals(l);
     const i64 ghosts = ghosts_of(A, p, rank, diagonals, seen, ++mark);
     if (levels.precision(l) != CyclePrecision::full) {
@@ -143,7 +143,10 @@ i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool dev
       if (l > 0 && !device) bytes += bytes_of_arrays(slice_of(A, p, rank));
       continue;
     }
-    bytes += 8 * ((own + operands) * p.rows(rank) + operands * ghosts) + levels.transfer_bytes(l, rank, device);
+    const SmootherSize smoother = levels.smoother_size(l, rank, ghosts, device);
+    bytes += 8 * ((own + operands) * p.rows(rank) + operands * smoother.ghosts) + smoother.bytes +
+             levels.transfer_bytes(l, rank, device);
+    if (l == 0) bytes -= PolynomialSmoother::size_of(levels.degree(), p.rows(rank), ghosts).bytes;  // which were counted
     if (l > 0) bytes += of_matrix(A, p, diagonals);
   }
   const Partition& last = levels.partition(levels.count() - 1);

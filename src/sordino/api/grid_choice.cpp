@@ -30,6 +30,9 @@ bool adds_up_preconditioned(const MethodEntry& m) { return m.name == "gropp" || 
 void check_levels(const Options& o, const Choice& c) {
   if (o.grid.empty()) bad_argument("precond mg coarsens a grid: give its cells in x, y and z, as grid '64,64,64'");
   require_one_rank(o, "precond mg");
+  if (precision_of(o.cycle_precision) != CyclePrecision::full && smoothing_of(o.smoother) != Smoothing::chebyshev)
+    throw Error(Errc::unsupported, "smoother '" + o.smoother + "' computes in double, and cycle_precision is '" +
+                                       o.cycle_precision + "': use smoother chebyshev, or cycle_precision double");
   if (precision_of(o.cycle_precision) != CyclePrecision::full && adds_up_preconditioned(*c.method))
     throw Error(Errc::unsupported, "solver " + c.method->name +
                                        " follows M^-1 r by a recurrence, in which the rounding of cycle_precision '" +
@@ -44,9 +47,16 @@ void require_double(const Options& o, const std::string& what) {
                                        " computes in double: use cycle_precision double");
 }
 
+void require_polynomial(const Options& o, const std::string& what) {
+  if (smoothing_of(o.smoother) != Smoothing::chebyshev)
+    throw Error(Errc::unsupported, "smoother '" + o.smoother + "' is for precond mg, whose levels are grids, and " + what +
+                                       " is smoothed by polynomials: use smoother chebyshev");
+}
+
 void check_aggregates(const System& s, const Options& o) {
   require_one_rank(o, "precond amg");
   require_double(o, "precond amg");
+  require_polynomial(o, "precond amg");
   require_positive_diagonal(s.A, "precond amg");
 }
 
@@ -56,6 +66,7 @@ void check_hierarchy(const System& s, const Options& o) {
   if (s.A.is_complex()) throw Error(Errc::unsupported, "a hierarchy of multigrid is for real matrices: use jacobi or none");
   require_one_rank(o, "a hierarchy");
   require_double(o, "a hierarchy");
+  require_polynomial(o, "a hierarchy");
   validate(s.A, *s.hierarchy);
 }
 

@@ -87,7 +87,7 @@ void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alo
   const Extents grid = parse_grid(s.A.n, o.grid);
   c.tiling = grid_layers(s.A, grid, ranks, alone);
   c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks), alone,
-                                          precision_of(o.cycle_precision));
+                                          precision_of(o.cycle_precision), smoothing_of(o.smoother));
 }
 
 bool may_take_levels(const System& s, const Options& o, Choice& c, const std::function<bool()>& is_symmetric) {
@@ -102,6 +102,8 @@ bool may_take_levels(const System& s, const Options& o, Choice& c, const std::fu
   if (s.A.is_complex()) return refuse("mg is for real matrices");
   if (c.method->name != "cg") return refuse("mg is taken with cg alone unless it is asked for");
   if (o.cycle == "f") return refuse("cycle f is not symmetric, which cg needs: ask for mg, with solver fcg");
+  if (smoothing_of(o.smoother) != Smoothing::chebyshev && precision_of(o.cycle_precision) != CyclePrecision::full)
+    return refuse("no smoother but chebyshev computes in lower precision than double");
   if (o.partition != "blocks" || !s.cuts.empty() || s.cells) return refuse("mg is of layers of cells, and ranks own others");
   if (o.deterministic == "on" && o.ranks != 1) return refuse("the bits of mg depend on the number of ranks");
   const Extents grid = parse_extents("grid", o.grid);

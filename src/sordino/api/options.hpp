@@ -13,6 +13,7 @@ struct Options {
   int degree = 3;
   std::string cycle = "v";
   std::optional<int> level_rows = std::nullopt;  // none: auto
+  std::string smoother = "chebyshev";
   std::string cycle_precision = "double";
   std::string tile = "auto";
   std::string grid = "";
@@ -80,6 +81,7 @@ std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
 constexpr int most_inner = 64;
 inline const std::vector<std::string> cycle_choices{"v", "f", "w"};
+inline const std::vector<std::string> smoother_choices{"chebyshev", "sor", "block-ilu"};
 inline const std::vector<std::string> cycle_precision_choices{"double", "single", "half"};
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "sqrt-jacobi", "chebyshev",   "block-ilu",
                                                       "ic0",  "ilu0", "mg",     "amg",         "block-jacobi"};
@@ -129,6 +131,10 @@ void Options::fields(V&& v) {
     "and so on; 0: on fewer ranks only where their layers of cells cannot be paired; auto: 16,384 on GPUs and described "
     "machines whose commands take a microsecond to launch, 512 on others",
     any);
+  v("smoother", smoother, "solve",
+    "of precond mg, what smooths a level: chebyshev, a polynomial; sor, relaxation of red and black cells in turn, of 7 "
+    "points; block-ilu, incomplete factors of tiles",
+    smoother_choices);
   v("cycle_precision", cycle_precision, "solve",
     "of precond mg, in what its cycles keep matrices and vectors: double; single, in half the bytes; half, of matrices alone, "
     "with vectors as single. What is solved, and how far, is double in any case",

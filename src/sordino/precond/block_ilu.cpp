@@ -43,7 +43,8 @@ BlockIlu::BlockIlu(Rank& rank, const CsrView& A, int space, const Tiling& tiling
 /// tile of the grid, which takes long.
 int BlockIlu::space_of_tiles(Rank& rank, i64 n, const Tiling& tiling) const {
   const i32 count = shape_.rows.tiles.count();
-  if (tiling.one_a_rank() || tiling.cells) return rank.add_space(equal_parts(count, rank.id(), rank.size(), running_sums));
+  if (tiling.one_a_rank() || tiling.cells || tiling.in_any_layers)
+    return rank.add_space(equal_parts(count, rank.id(), rank.size(), running_sums));
   const Partition tiles = tiles_in_layers(n, tiling, rank.size());
   Space space = distributed_space(tiles, rank.id());
   if (space.rows != count) bad_argument("block-ilu: a rank's rows are not those of whole layers of tiles");
@@ -74,44 +75,46 @@ i64 BlockIlu::bytes_of(const CsrView& A, i64 first_row, i32 rows, const Tiling& 
   return Shape(A, first_row, rows, tiling, symmetric, width_for(device)).bytes();
 }
 
-i64 BlockIlu::factorize(const CsrView& A) {
-  const Engine& engine = rank_.engine();
-  if (!engine.arithmetic()) return -1;
+/// visit(factor, t, where factors are stored) for all tiles, on the host's threads.
+template <class Visit>
+void BlockIlu::each_tile(const Visit& visit) {
   double* to = staging_ ? staging_.get() : factor_;
+  auto some = [&](i64 begin, i64 end) {
+    TileFactor factor(shape_.rows, shape_.shifts);
+    for (i64 t = begin; t < end; t++) visit(factor, i32(t), to);
+  };
+  for_parts(0, shape_.rows.tiles.count(), some, std::max<i64>(1, least_cells / shape_.layout.cells));
+}
+
+void BlockIlu::upload_factors() {
+  if (!staging_) return;
+  const std::size_t factors = std::size_t(shape_.cells) * std::size_t(shape_.layout.slots);
+  rank_.engine().upload(rank_, factor_, staging_.get(), factors * sizeof(double));
+}
+
+i64 BlockIlu::factorize(const CsrView& A) {
+  if (!rank_.engine().arithmetic()) return -1;
   const i64 none = std::numeric_limits<i64>::max();
   i64 refused = none;
   std::mutex mutex;
-  auto some = [&](i64 begin, i64 end) {
-    TileFactor factor(shape_.rows, shape_.shifts);
-    for (i64 t = begin; t < end; t++) {
-      i32 row = factor.factorize(A, i32(t), symmetric_);
-      if (row == TileFactor::none) {
-        store(factor, i32(t), to);
-      } else {
-        std::lock_guard lock(mutex);
-        refused = std::min(refused, shape_.rows.in_matrix(row));
-      }
-    }
-  };
-  for_parts(0, shape_.rows.tiles.count(), some, std::max<i64>(1, least_cells / shape_.layout.cells));
+  each_tile([&](TileFactor& factor, i32 t, double* to) {
+    const i32 row = factor.factorize(A, t, symmetric_);
+    if (row == TileFactor::none) return store(factor, shape_.layout, width_, t, 1, to);
+    std::lock_guard lock(mutex);
+    refused = std::min(refused, shape_.rows.in_matrix(row));
+  });
   if (refused != none) return refused;
-  if (staging_)
-    rank_.engine().upload(rank_, factor_, to, std::size_t(shape_.cells) * std::size_t(shape_.layout.slots) * sizeof(double));
+  upload_factors();
   return -1;
 }
 
-void BlockIlu::store(const TileFactor& factor, i32 t, double* to) const {
-  const TileLayout& l = shape_.layout;
-  double* word = to + i64(t / width_) * width_ * l.cells * l.slots + t % width_;
-  auto put = [&](double value) {
-    *word = value;
-    word += width_;
-  };
-  for (i32 cell = 0; cell < l.cells; cell++) {
-    for (i32 d = 0; d < l.offdiagonals; d++) put(factor.lower(cell, d));
-    put(factor.inverse_pivot(cell));
-    for (i32 d = 0; l.has_upper() && d < l.offdiagonals; d++) put(factor.upper(cell, d));
-  }
+void BlockIlu::factorize_all(const CsrView& A, double scale) {
+  if (!rank_.engine().arithmetic()) return;
+  each_tile([&](TileFactor& factor, i32 t, double* to) {
+    if (factor.factorize(A, t, symmetric_) != TileFactor::none) factor.keep_diagonal(A, t);
+    store(factor, shape_.layout, width_, t, scale, to);
+  });
+  upload_factors();
 }
 
 template <int W>

@@ -29,6 +29,8 @@ class BlockIlu final : public Operator {
   /// where ranks own boxes its cell, whose pivot is zero or, of a symmetric M, not positive, of several the first one; what is
   /// stored is then of no use. -1: there is none.
   i64 factorize(const CsrView& A);
+  /// The same of a smoother, times `scale`; of a tile whose pivots are refused it is the diagonal.
+  void factorize_all(const CsrView& A, double scale);
 
   void apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue = {}) const override;
   int space() const override { return space_; }
@@ -56,7 +58,9 @@ class BlockIlu final : public Operator {
   template <class T>
   T* reserve(std::size_t count);
   i32* uploaded(const std::vector<i32>& numbers);
-  void store(const class TileFactor& factor, i32 t, double* to) const;
+  template <class Visit>
+  void each_tile(const Visit& visit);
+  void upload_factors();
 
   Rank& rank_;
   int space_, tile_space_, width_;

@@ -115,6 +115,8 @@ class ChebyshevOperator final : public Operator {
   void apply_and_leave(Rank& rank, Vec r, Vec z, Vec left) const;
   /// to = x + N^-1 (b - A x), for x that came from A.operand() and N^-1 the polynomial of a degree less: as many products.
   void improve(Rank& rank, Vec b, Vec x, Vec to) const;
+  /// Where its products lie, for others between two applications.
+  Vec product() const { return Az_; }
   int space() const override { return A_.space(); }
   bool is_single() const override { return A_.is_single(); }
   Vec operand(Rank& rank, const char* name) const override { return rank.vector(name, A_.space()); }

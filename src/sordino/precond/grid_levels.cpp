@@ -8,10 +8,12 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/precond/block_ilu_smoother.hpp"
 #include "sordino/precond/dense_inverse.hpp"
 #include "sordino/precond/grid_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
 #include "sordino/precond/grid_steps.hpp"
+#include "sordino/precond/red_black_smoother.hpp"
 #include "sordino/precond/scale_exponent.hpp"
 #include "sordino/precond/stiff_parts.hpp"
 
@@ -133,8 +135,9 @@ void require_positive(const CsrView& A) {
 
 }  // namespace
 
-GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone, CyclePrecision precision)
-    : given_(A), precision_(precision) {
+GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone, CyclePrecision precision,
+                       Smoothing smoothing)
+    : given_(A), precision_(precision), smoothing_(smoothing) {
   add(grid, first, {});
   if (!find_facts(levels_.front(), A, true)) {  // which is wrong: the first of the one kind, or of the other
     require_neighbours(A, grid);
@@ -156,6 +159,33 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
     if (mixes_below(l)) aggregate_below(l);
   }
   if (!below_) find_inverse();
+  find_damping();
+  find_colours();
+}
+
+/// Of all levels, where it matters.
+void GridLevels::find_colours() {
+  if (smoothing_ != Smoothing::sor) return;
+  for (int l = 0; l < last_grid(); l++) {
+    const auto [row, column] = coupled_in_colour(matrix(l), level(l).cells);
+    levels_[std::size_t(l)].has_two_colours = row < 0;
+    if (l == 0 && row >= 0)
+      bad_argument("smoother sor is for cells of two colours, as with 7 points, and on a grid of " + shown(level(0).cells) +
+                   " cells " + std::to_string(row) + " and " + std::to_string(column) +
+                   ", which are coupled, have the same one: use smoother block-ilu or chebyshev");
+  }
+}
+
+std::unique_ptr<LevelSmoother> GridLevels::smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const {
+  if (l < last_grid() && smoothing_ == Smoothing::block_ilu) return std::make_unique<BlockIluSmoother>(rank, *this, l, A);
+  if (l < last_grid() && level(l).has_two_colours) return std::make_unique<RedBlackSmoother>(rank, *this, l, A.space());
+  return MultigridLevels::smoother(rank, l, A, inverse_diagonal);
+}
+
+SmootherSize GridLevels::smoother_size(int l, int rank, i64 ghosts, bool device) const {
+  if (l < last_grid() && smoothing_ == Smoothing::block_ilu) return BlockIluSmoother::size_of(*this, l, rank, ghosts, device);
+  if (l < last_grid() && level(l).has_two_colours) return RedBlackSmoother::size_of(level(l), rank);
+  return MultigridLevels::smoother_size(l, rank, ghosts, device);
 }
 
 void GridLevels::add(const Extents& cells, Partition partition, Partition adding) {
@@ -199,8 +229,15 @@ void GridLevels::find_values_of(int l) {
 /// Of all levels below the first one, whose facts are known.
 void GridLevels::find_values() {
   for (int l = 1; l <= last_grid(); l++) find_values_of(l);
+  find_damping();
   if (below_) return below_->update(matrix(last_grid()), is_closed(given_));
   find_inverse();
+}
+
+/// Of levels that are smoothed by tiles.
+void GridLevels::find_damping() {
+  for (int l = 0; l < last_grid() && smoothing_ == Smoothing::block_ilu; l++)
+    levels_[std::size_t(l)].damping = damping(matrix(l), partition(l), smoothing_tiles(level(l).cells));
 }
 
 void GridLevels::find_inverse() {

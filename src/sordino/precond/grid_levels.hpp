@@ -37,6 +37,8 @@ struct GridLevel {
   Partition adding = {};               // of those whose aggregates lie on a rank; ranks own whole ones of the level above
   Diagonals diagonals = {};            // by which A is stored; of the first level none: that is the caller's choice
   double bound = 0;                    // of the eigenvalues of diag(A)^-1 A
+  bool has_two_colours = false;        // of cells that are coupled with those of the other one alone; looked for if it matters
+  double damping = 1;                  // of tiles that smooth it (block_ilu_smoother.hpp)
   bool has_phases = false;             // whose couplings differ a hundredfold and more in some rows
   bool is_periodic = false;            // across the ends of ranks' layers
   // [rows of the level before] P^T, by cells whose aggregates take, and P, by cells that take; of the first level empty
@@ -53,7 +55,7 @@ class GridLevels final : public MultigridLevels {
   /// one sentence if A has entries between cells that are no neighbours, and as scale_exponent(). Cost: three passes over the
   /// arrays, on several threads.
   GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone = level_rows_of_cpus,
-             CyclePrecision precision = CyclePrecision::full);
+             CyclePrecision precision = CyclePrecision::full, Smoothing smoothing = Smoothing::chebyshev);
   void update(const CsrView& A) override;
   /// Not where phases have come that were not there: they want polynomials of a degree more. Aggregates stay.
   bool fits() const override { return degree_ > 1 || !levels_.front().has_phases; }
@@ -77,6 +79,10 @@ class GridLevels final : public MultigridLevels {
   double bound(int l) const override { return below_ && l >= last_grid() ? below_->bound(l - last_grid()) : level(l).bound; }
   double interval() const override { return 4; }   // other levels have twice as wide cells
   int degree() const override { return degree_; }  // where phases meet, corrections want more smoothing
+  /// What was asked for, but of levels that have not two colours, as periodic ones of odd many cells, and of aggregates, the
+  /// polynomial.
+  std::unique_ptr<LevelSmoother> smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const override;
+  SmootherSize smoother_size(int l, int rank, i64 ghosts, bool device) const override;
   const CsrMatrix& last_inverse() const override { return below_ ? below_->last_inverse() : last_inverse_; }
   std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const override;
   i64 transfer_bytes(int l, int rank, bool device) const override;
@@ -89,6 +95,8 @@ class GridLevels final : public MultigridLevels {
   void find_inverse();
   bool mixes_below(int l) const;
   void aggregate_below(int l);
+  void find_colours();
+  void find_damping();
   int lowered() const;
 
   CsrView given_;
@@ -96,6 +104,7 @@ class GridLevels final : public MultigridLevels {
   std::unique_ptr<AlgebraicLevels> below_;  // the first of its levels is the last one of cells
   int degree_ = 1;                          // of the first values
   CyclePrecision precision_;
+  Smoothing smoothing_;
   int exponent_ = 0, first_in_double_ = 0;
   CsrMatrix last_inverse_;
 };

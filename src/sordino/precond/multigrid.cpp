@@ -8,11 +8,10 @@
 
 namespace sordino {
 
-/// A level's matrix and diagonal, which both are in lower precision, or in double, but for what the first level's caller has.
+/// A level's matrix, which is in lower precision, or in double, but for what the first level's caller has.
 struct LevelMatrix {
   std::unique_ptr<SingleOperator> lowered;
   std::unique_ptr<CsrOperator> own;
-  std::unique_ptr<Jacobi> jacobi;
   const Operator& A;
 
   LevelMatrix(Rank& rank, const Operator& first, const MultigridLevels& g, int l, const Diagonals& diagonals)
@@ -21,39 +20,43 @@ struct LevelMatrix {
                 ? nullptr
                 : std::make_unique<SingleOperator>(rank, g.matrix(l), g.partition(l), diagonals, g.precision(l), g.exponent())),
         own(lowered || l == 0 ? nullptr : std::make_unique<CsrOperator>(rank, g.matrix(l), g.partition(l), diagonals)),
-        jacobi(lowered ? nullptr : std::make_unique<Jacobi>(rank, g.matrix(l), own ? own->space() : first.space())),
         A(lowered ? static_cast<const Operator&>(*lowered)
           : own   ? static_cast<const Operator&>(*own)
                   : first) {}
-  Vec inverse_diagonal() const { return lowered ? lowered->inverse_diagonal() : jacobi->diagonal(); }
+  Vec inverse_diagonal() const { return lowered ? lowered->inverse_diagonal() : Vec{}; }
   LevelSpace space() const { return {A.space(), A.is_single()}; }
   void update_values(Rank& rank, const CsrView& values, int exponent) {
     if (lowered) return lowered->update_values(rank, values, exponent);
     if (own) own->update_values(rank, values.values);
-    jacobi->update_values(rank, values);
   }
 };
 
 struct Multigrid::Level {
   LevelMatrix matrix;
   const Operator& A;
-  ChebyshevOperator smooth;
-  std::unique_ptr<LevelTransfer> transfer;    // to the next level, and from there
-  Vec b, x, corrected, Ax, again_b, again_x;  // b and x of this level's own, and of a second visit
+  std::unique_ptr<LevelSmoother> smooth;
+  std::unique_ptr<LevelTransfer> transfer;  // to the next level, and from there
+  Vec b, x, corrected, again_b, again_x;    // b and x of this level's own, and of a second visit
 
   Level(Rank& rank, const Operator& first, const MultigridLevels& levels, int l, Cycle cycle, const Diagonals& diagonals)
       : matrix(rank, first, levels, l, diagonals),
         A(matrix.A),
-        smooth(rank, A, matrix.inverse_diagonal(), levels.degree(), levels.bound(l), levels.interval()),
-        x(A.operand(rank, "x of a level")),
-        corrected(A.operand(rank, "corrected x")) {
+        smooth(levels.smoother(rank, l, A, matrix.inverse_diagonal())),
+        x(smooth->operand(rank, "x of a level")),
+        corrected(smooth->operand(rank, "corrected x")) {
     if (l > 0 || matrix.lowered) b = rank.vector("b of a level", A.space());
     if (l == 0 || cycle == Cycle::v) return;
-    Ax = A.result(rank, "A x of a level");
     again_b = rank.vector("b of a second visit", A.space());
-    again_x = A.operand(rank, "x of a second visit");
+    again_x = smooth->operand(rank, "x of a second visit");
   }
 };
+
+Smoothing smoothing_of(const std::string& word) {
+  if (word == "chebyshev") return Smoothing::chebyshev;
+  if (word == "sor") return Smoothing::sor;
+  if (word == "block-ilu") return Smoothing::block_ilu;
+  bad_argument("there is no smoother '" + word + "'; there are chebyshev, sor, block-ilu");
+}
 
 Cycle cycle_of(const std::string& word) {
   if (word == "v") return Cycle::v;
@@ -108,7 +111,7 @@ void Multigrid::update_values(Rank& rank) {
   for (std::size_t l = 0; l < mine_.size(); l++) {
     Level& level = *mine_[l];
     level.matrix.update_values(rank, levels_->matrix(int(l)), levels_->exponent());
-    level.smooth.set_bound(rank, levels_->bound(int(l)));
+    level.smooth->update_values(rank);
     level.transfer->update_values(rank);
   }
   last_->update_values(rank, levels_->last_inverse().values.data());
@@ -137,10 +140,10 @@ void Multigrid::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const
 void Multigrid::run(Rank& rank, Cycle cycle, std::size_t l, Vec b, Vec x, Vec to) const {
   const Level& level = *mine_[l];
   const Vec left = level.transfer->residual();
-  level.smooth.apply_and_leave(rank, b, x, left);
+  level.smooth->apply_and_leave(rank, b, x, left);
   rank.push_last(left);
   correct(rank, cycle, l, left, x);
-  level.smooth.improve(rank, b, level.corrected, to);
+  level.smooth->improve(rank, b, level.corrected, to);
 }
 
 /// corrected = x + P e, where e approximates what the next level's matrix makes of P^T times what was left.
@@ -164,10 +167,7 @@ void Multigrid::visit(Rank& rank, Cycle cycle, std::size_t l, Vec e) const {
   const Level& level = *mine_[l];
   if (cycle == Cycle::v) return run(rank, cycle, l, level.b, level.x, e);
   run(rank, cycle, l, level.b, level.x, level.x);
-  rank.push_last(level.x);
-  level.A.apply(rank, level.x, level.Ax);
-  with_numbers(level.A.is_single(),
-               [&]<class V>(V) { rank.run(multigrid::Residual<V>{.b = level.b, .Ax = level.Ax, .r = level.again_b}); });
+  level.smooth->leave(rank, level.b, level.x, level.again_b);
   run(rank, cycle == Cycle::f ? Cycle::v : cycle, l, level.again_b, level.again_x, level.again_x);
   with_numbers(level.A.is_single(),
                [&]<class V>(V) { rank.run(multigrid::Add<V>{.x = level.x, .y = level.again_x, .to = e}); });

@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "sordino/linalg/csr_operator.hpp"
-#include "sordino/precond/chebyshev.hpp"
 #include "sordino/precond/multigrid_levels.hpp"
 
 namespace sordino {

@@ -4,7 +4,9 @@
 
 #include "sordino/base/singles.hpp"
 #include "sordino/linalg/diagonals.hpp"
+#include "sordino/linalg/operator.hpp"
 #include "sordino/linalg/partition.hpp"
+#include "sordino/precond/level_smoother.hpp"
 #include "sordino/runtime/rank.hpp"
 
 namespace sordino {
@@ -55,6 +57,11 @@ class MultigridLevels {
   virtual double bound(int l) const = 0;  // of the eigenvalues of diag(A)^-1 A
   virtual double interval() const = 0;    // the ratio of the ends of what smoothers are least on
   virtual int degree() const = 0;         // of their polynomials before a correction, and one less behind it
+  /// Collective. Of level l, whose matrix A is, and which is not the last one; `inverse_diagonal`: of A in lower precision, and
+  /// else none. This and A outlive it.
+  virtual std::unique_ptr<LevelSmoother> smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const;
+  /// Of a rank, in double; `ghosts`: of A's operands.
+  virtual SmootherSize smoother_size(int l, int rank, i64 ghosts, bool device) const;
   /// A generalized inverse of the last level's matrix, divided as it is; all rows of it, by entries.
   virtual const CsrMatrix& last_inverse() const = 0;
 

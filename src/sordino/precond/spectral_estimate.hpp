@@ -1,6 +1,8 @@
 // How large the eigenvalues of diag(A)^-1 A are, for smoothers of matrices whose rows' sums say nothing: of coarse algebraic
 // levels Gershgorin's bound may be off by ten orders of magnitude.
 #pragma once
+#include <functional>
+
 #include "sordino/linalg/csr.hpp"
 
 namespace sordino {
@@ -10,5 +12,9 @@ namespace sordino {
 /// bound, but what a polynomial that is least on a tenth of it or more needs: that stays below 1 up to another tenth beyond.
 /// All rows are to be at hand. Throws as spectral_bound(). Cost: 15 products, on several threads.
 double estimated_bound(const CsrView& A);
+
+/// The same of M^-1 A, where solve(r, z) makes z = M^-1 r, [n] each, M symmetric positive definite: Lanczos in the inner
+/// product of A. Cost: 15 products and applications.
+double estimated_bound(const CsrView& A, const std::function<void(const double*, double*)>& solve);
 
 }  // namespace sordino

@@ -107,4 +107,26 @@ i32 TileFactor::factorize(const CsrView& A, i32 t, bool positive) {
   return none;
 }
 
+void TileFactor::keep_diagonal(const CsrView& A, i32 t) {
+  std::fill(entries_.begin(), entries_.end(), no_entry);
+  for (i32 cell = 0; cell < tiles_.cells(); cell++) {
+    take(A, t, cell);
+    for (i32 slot = 0; slot < slots_; slot++)
+      if (slot != pivot_) at(cell, slot) = no_entry;
+  }
+}
+
+void store(const TileFactor& factor, const TileLayout& l, int width, i32 t, double scale, double* to) {
+  double* word = to + i64(t / width) * width * l.cells * l.slots + t % width;
+  auto put = [&](double value) {
+    *word = value;
+    word += width;
+  };
+  for (i32 cell = 0; cell < l.cells; cell++) {
+    for (i32 d = 0; d < l.offdiagonals; d++) put(factor.lower(cell, d));
+    put(scale * factor.inverse_pivot(cell));
+    for (i32 d = 0; l.has_upper() && d < l.offdiagonals; d++) put(factor.upper(cell, d));
+  }
+}
+
 }  // namespace sordino

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sordino/linalg/csr.hpp"
+#include "sordino/precond/tile_solve.hpp"
 #include "sordino/precond/tiling.hpp"
 
 namespace sordino {
@@ -20,6 +21,8 @@ class TileFactor {
   /// Factorizes tile t. Returns the rank's row whose pivot is zero or, with `positive`, not positive; none: there is no such
   /// one. Cost: a square of the number of shifts for each cell.
   i32 factorize(const CsrView& A, i32 t, bool positive);
+  /// The factors of its diagonal alone.
+  void keep_diagonal(const CsrView& A, i32 t);
   /// Factors of a cell, where there are no entries 0: unit L, then 1 / D, then unit U, each by shifts.
   double lower(i32 cell, i32 shift) const { return entry(cell, shift); }
   double inverse_pivot(i32 cell) const { return 1 / at(cell, pivot_); }
@@ -40,5 +43,9 @@ class TileFactor {
   std::vector<i32> meets_;       // [shifts][shifts] the slot of row i that entry d of L times entry e of U changes, or none
   std::vector<double> entries_;  // [cells][slots], NaN where there is none
 };
+
+/// Where TileSolve reads them: the factors of tile t, among those of all tiles, of which `width` lie interleaved. M is divided
+/// by `scale`.
+void store(const TileFactor& factor, const TileLayout& layout, int width, i32 t, double scale, double* to);
 
 }  // namespace sordino

@@ -13,6 +13,8 @@ struct Tiling {
   Extents tile = {};  // all 0: the rows of each rank are one tile, however many they are
   /// [n] The cell of each row, where ranks own boxes (System::cells); null: rows are in the order of cells. Not owned.
   const i64* cells = nullptr;
+  /// Whether ranks own any layers of cells, or none: tiles begin at a rank's first one.
+  bool in_any_layers = false;
 
   bool one_a_rank() const { return tile[0] == 0; }
   /// The last direction in which there is more than one cell: ranks have whole layers of tiles in it.

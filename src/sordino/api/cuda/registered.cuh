@@ -10,6 +10,7 @@
 #include "sordino/linalg/stencil_rows.hpp"
 #include "sordino/precond/chebyshev.hpp"
 #include "sordino/precond/grid_transfers.hpp"
+#include "sordino/precond/red_black.hpp"
 #include "sordino/precond/tile_solve.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
 #include "sordino/solvers/bicgstab_scalars.hpp"
@@ -51,6 +52,7 @@ void enable_registered() {
   enable<order>(chebyshev::Kernels{});
   enable<order>(BlockIluKernels{});
   enable<order>(multigrid::Kernels{});
+  enable<order>(red_black::Kernels{});
   enable<order>(MapKernels{});
   enable<order>(SingleKernels{});
   enable<order>(hmatrix::PanelKernels{});
