@@ -39,15 +39,16 @@ class Columns:
         made = source.asformat("csc" if lower else "csr")
         given = source.data if source is matrix and source.format in ("csc", "csr") else None
         if not (made.has_sorted_indices and made.has_canonical_format):
-            made = made.copy()
+            made = made.asformat("csr" if lower else "csc").asformat(made.format)  # sorts, in linear time
             made.sum_duplicates()
+        own = made is not source
         simple = given is not None and made.nnz == len(given) and source.has_sorted_indices
         self.form = source.format if simple else ""
         self.n, self.lower = n, lower
         self._places: tuple[np.ndarray | None] | None = None
         self.begin = made.indptr.astype(np.int64)
-        self.rows = made.indices.astype(np.int32)  # a copy: what was checked cannot be changed
-        self.values = made.data.astype(kind)
+        self.rows = made.indices.astype(np.int32, copy=not own)  # what was checked cannot be changed
+        self.values = made.data.astype(kind, copy=not own)
         self._check()
 
     def _check(self) -> None:

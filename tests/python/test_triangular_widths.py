@@ -156,3 +156,17 @@ def test_the_page_of_limits_has_the_trials_before_and_since():
         "by a trial of four, which came later and before two of them were aimed, neither takes a step on a host"
         in page
     )
+
+
+def test_the_page_of_limits_has_the_setups_before_and_since():
+    record = "2026-11-27_trsv_setups_2_cores.jsonl"
+    page = (ROOT / "docs" / "triangular_limits.md").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in (ROOT / "bench" / "records" / record).read_text().splitlines()]
+    before, since = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    assert [(a["problem"], a["factor"]) for a in before] == [(b["problem"], b["factor"]) for b in since]
+    setups = [b["setup_ms"] / a["setup_ms"] for a, b in zip(before, since, strict=True)]
+    said = (
+        f"Setups take {min(setups):.2f} to {max(setups):.2f} times as long as before, "
+        f"{statistics.median(setups):.2f} in the median of {len(setups)} triangles, on one thread of a host"
+    )
+    assert said in page and record in page
