@@ -159,8 +159,9 @@ int run(int argc, char** argv) {
   const Plan plan = make_plan(blocks, direction, 8, options);
   const double planned = seconds_now();
   check_plan(blocks, plan);
-  const ModelReport model = model_solve(
-      blocks, plan, 8, model_options(described(words.word("described", "h100x2")), direction, words.number("columns", 1)));
+  const ModelReport model =
+      model_solve(blocks, plan, 8,
+                  model_options(described(words.word("described", "h100x2")), direction, words.number("columns", 1), 0, 8));
   print_sizes({grid, n, blocks.entries, blocks.values, nodes.count(), blocks.count(), found - begin});
   std::printf(", \"tasks\": %d, \"slots\": %lld, \"predicted_seconds\": %.6g, \"plan_seconds\": %.3g", plan.count(),
               static_cast<long long>(blocks.slots), model.seconds, planned - found);

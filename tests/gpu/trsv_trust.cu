@@ -97,6 +97,7 @@ void solve_by_blocks(fresh::Random& random, i64 turns, Disturbance& busy) {
                                     .threads = 2,
                                     .part_values = random.chance(0.5) ? random.whole(1, 20000) : most_of_strip});
   const i64 task_bytes = random.whole(1, 40000), subtree_bytes = random.whole(0, 40000);
+  const int most = p.columns > 8 ? 32 : 4;
   std::vector<V> first;
   for (int solver = 0; solver < 3; solver++) {
     const int ranks = some_ranks(factor.blocks().count(), random), blocks = some_blocks(random);
@@ -105,7 +106,7 @@ void solve_by_blocks(fresh::Random& random, i64 turns, Disturbance& busy) {
     const Plan plan = make_plan(factor.blocks(), p.direction, sizeof(V),
                                 {.ranks = ranks, .task_bytes = task_bytes, .subtree_bytes = subtree_bytes});
     const bool forward = plan.direction == Direction::forward;
-    GpuSolve<V> gpu(factor, forward ? &plan : nullptr, forward ? nullptr : &plan, {.most_columns = 4, .blocks = blocks});
+    GpuSolve<V> gpu(factor, forward ? &plan : nullptr, forward ? nullptr : &plan, {.most_columns = most, .blocks = blocks});
     auto host = [&](V* x) { HostSolve<V>(factor, plan, {.threads = 2}).solve(p.b.data(), x, p.columns, p.conjugate); };
     auto solve = [&](V* x) { gpu.solve(p.direction, p.b.data(), x, p.columns, p.conjugate); };
     solve_often(p, host, solve, turns, first, busy, random);

@@ -129,7 +129,8 @@ class ModelRunner final : public TriangularRunner<V> {
     validate(machine_);
   }
   void solve(const V* b, V* x, i64 columns, bool conjugate) override {
-    const trsv::ModelOptions how = trsv::model_options(machine_, plan_.direction, columns, seed_);
+    const i64 value_bytes = std::is_same_v<F, trsv::Factor<V>> ? i64(sizeof(V)) : 0;
+    const trsv::ModelOptions how = trsv::model_options(machine_, plan_.direction, columns, seed_, value_bytes);
     seconds_ = trsv::model_solve(factor_, plan_, how, b, x, columns, conjugate).seconds;
   }
   double modelled_seconds() const override { return seconds_; }

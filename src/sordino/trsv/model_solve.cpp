@@ -222,8 +222,9 @@ class RealNumbers final : public BlockTasks {
 
 }  // namespace
 
-ModelOptions model_options(const Machine& machine, Direction direction, i64 columns, u64 seed) {
-  return {.times = task_times(machine, direction, columns), .ranks_per_node = machine.ranks_per_node, .seed = seed};
+ModelOptions model_options(const Machine& machine, Direction direction, i64 columns, u64 seed, i64 value_bytes) {
+  return {
+      .times = task_times(machine, direction, columns, value_bytes), .ranks_per_node = machine.ranks_per_node, .seed = seed};
 }
 
 ModelReport model_solve(const Plan& plan, ModelledTasks& tasks, const ModelOptions& options) {

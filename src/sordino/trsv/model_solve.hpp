@@ -30,8 +30,8 @@ struct ModelReport {
   std::vector<TaskSeconds> tasks;  // [tasks] if they are traced
 };
 
-/// As a machine has it, for so many right-hand sides.
-ModelOptions model_options(const Machine& machine, Direction direction, i64 columns = 1, u64 seed = 0);
+/// As a machine has it, for so many right-hand sides, of values of so many bytes, where that counts (task_times()).
+ModelOptions model_options(const Machine& machine, Direction direction, i64 columns = 1, u64 seed = 0, i64 value_bytes = 0);
 
 /// What tasks of a plan cost, and what happens to numbers while time goes by; nothing, where only time is asked for.
 class ModelledTasks {

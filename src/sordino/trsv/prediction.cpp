@@ -16,7 +16,7 @@ RanksChoice choose_ranks(const Blocks& blocks, Direction direction, i64 value_by
   if (const int most = *std::max_element(ranks.begin(), ranks.end()); most > blocks.count())
     bad_argument("there are more ranks, " + std::to_string(most) + ", than the triangle has blocks, " +
                  std::to_string(blocks.count()));
-  const ModelOptions model = model_options(machine, direction, columns);
+  const ModelOptions model = model_options(machine, direction, columns, 0, value_bytes);
   std::vector<std::size_t> ascending(ranks.size());
   std::iota(ascending.begin(), ascending.end(), std::size_t(0));
   std::stable_sort(ascending.begin(), ascending.end(), [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });

@@ -13,6 +13,9 @@ namespace {
 // What an H100 reaches with four thread blocks on a multiprocessor (docs/theory/004.md, "The time of our own solves").
 constexpr double part_of_memory_bandwidth = 0.91, shares_of_lone_worker = 12.7;
 constexpr i32 warps_of_worker = 4;
+// Of a further right-hand side of a wide pass, in times of the first: an estimate by bytes (of 7 points, 100^3, 31 more move
+// 0.6 times what values move), which no measurement has calibrated, so it is no number of a machine's.
+constexpr double wide_column = 0.025;
 
 }  // namespace
 
@@ -29,14 +32,25 @@ double TaskTimes::step(const Blocks& blocks, const Task& t) const {
   return step_s + small_block_s * std::max((count + warps_of_worker - 1) / warps_of_worker, longest);
 }
 
-i64 passes_of(i64 columns) {
-  return columns / most_columns_of_solve_pass + std::popcount(u64(columns % most_columns_of_solve_pass));
+SolvePasses solve_passes(i64 columns, bool has_wide) {
+  SolvePasses all;
+  auto add_wide = [&](i64 times, i64 room) { all.count += times, all.wide_further += times * (room - 1); };
+  if (has_wide) {
+    constexpr i64 room = most_columns_of_wide_solve_pass;
+    add_wide(columns / room, room);
+    columns %= room;
+    if (columns > most_columns_of_solve_pass) add_wide(1, columns > room / 2 ? room : room / 2), columns = 0;
+  }
+  const i64 narrow = columns / most_columns_of_solve_pass + std::popcount(u64(columns % most_columns_of_solve_pass));
+  all.count += narrow, all.further += columns - narrow;
+  return all;
 }
 
-TaskTimes task_times(const Machine& m, Direction direction, i64 columns) {
+TaskTimes task_times(const Machine& m, Direction direction, i64 columns, i64 value_bytes) {
   if (columns < 1) bad_argument("a triangular system has one right-hand side or more, not " + std::to_string(columns));
   const TriangularTasks& of = m.triangular;
-  const double passes = double(passes_of(columns));
+  const SolvePasses all_passes = solve_passes(columns, has_wide_solve_passes(direction, value_bytes));
+  const double passes = double(all_passes.count);
   const double reached = direction == Direction::forward ? 1 : of.backward;
   const double all = of.bandwidth > 0 ? of.bandwidth : part_of_memory_bandwidth * m.memory_bandwidth;
   const double lone = of.worker_bandwidth > 0 ? of.worker_bandwidth : shares_of_lone_worker * all / of.workers;
@@ -44,7 +58,7 @@ TaskTimes task_times(const Machine& m, Direction direction, i64 columns) {
   t.workers = of.workers;
   t.bandwidth = reached * all;
   t.worker_bandwidth = reached * std::min(lone, all);
-  t.work = passes + of.column * (double(columns) - passes);
+  t.work = passes + of.column * double(all_passes.further) + wide_column * double(all_passes.wide_further);
   t.step_s = passes * of.step_s;
   t.small_block_s = passes * of.small_block_s;
   t.flag_s = passes * of.flag_s;

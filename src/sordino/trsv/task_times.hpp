@@ -23,12 +23,22 @@ struct TaskTimes {
   }
 };
 
-/// Most right-hand sides that a GPU takes in one pass over the factor; what is left over takes passes of 4, 2 and 1.
-inline constexpr i64 most_columns_of_solve_pass = 8;
-/// How often a solve with so many right-hand sides reads the factor.
-i64 passes_of(i64 columns);
+/// Most right-hand sides that a GPU takes in one pass over the factor; what is left over takes passes of 4, 2 and 1. Where
+/// there are wide passes, of 32 or 16, one that is not filled takes what is left of more than eight.
+inline constexpr i64 most_columns_of_solve_pass = 8, most_columns_of_wide_solve_pass = 32;
+/// Whether there are: of doubles, on the way forward.
+inline bool has_wide_solve_passes(Direction direction, i64 value_bytes) {
+  return direction == Direction::forward && value_bytes == i64(sizeof(double));
+}
+/// How often a solve with so many right-hand sides reads the factor, and for how many more than the first of each time it makes
+/// room, in passes that are not wide and in wide ones.
+struct SolvePasses {
+  i64 count = 0, further = 0, wide_further = 0;
+};
+SolvePasses solve_passes(i64 columns, bool has_wide);
 
-/// Of `columns` right-hand sides at once, by Machine::triangular. Throws bad_argument for no columns.
-TaskTimes task_times(const Machine& machine, Direction direction, i64 columns = 1);
+/// Of `columns` right-hand sides at once, by Machine::triangular; of values of so many bytes, where wide passes count. Throws
+/// bad_argument for no columns.
+TaskTimes task_times(const Machine& machine, Direction direction, i64 columns = 1, i64 value_bytes = 0);
 
 }  // namespace sordino::trsv

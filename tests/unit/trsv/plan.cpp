@@ -3,6 +3,7 @@
 
 #include "check.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/trsv/host_solve.hpp"
 #include "sordino/trsv/model_solve.hpp"
 #include "sordino/trsv/way_back.hpp"
 #include "unit/trsv/triangles.hpp"
@@ -199,4 +200,51 @@ TEST("parts of a block are summed before the parent's x is there: on the virtual
     NOTE("ranks = ", ranks, ", ", seconds[0], " s forward and ", seconds[1], " s back");
     CHECK(seconds[1] < 1.25 * seconds[0]);  // 1.32 and 1.50 times as long, if parts waited for the parent
   }
+}
+
+TEST("long tasks have the subtrees and owners of their plan, pass the checker and give the same bits") {
+  NOTE(fresh::said());
+  fresh::Random random(31);
+  for (const triangles::Columns& c : triangles::some(random, 2)) {
+    const auto values = triangles::values_of<double>(c, random);
+    const Factor<double> factor({c.pattern(), values.data()}, {.width = i32(random.whole(1, 60)), .part_values = 300});
+    const Blocks& blocks = factor.blocks();
+    const auto b = triangles::vector_of<double>(3 * c.n, random);
+    for (int ranks : {1, 3}) {
+      if (ranks > blocks.count()) continue;
+      PlanOptions options{.ranks = ranks, .task_bytes = random.whole(1, 4000), .subtree_bytes = random.whole(0, 4000)};
+      const Plan plan = make_plan(blocks, Direction::forward, 8, options);
+      options.task_bytes = random.whole(1, 40000);
+      const Plan with_long = with_long_tasks(blocks, plan, 8, options);
+      NOTE("n = ", c.n, ", ranks = ", ranks, ", tasks ", plan.count(), " and ", with_long.count());
+      check_plan(blocks, with_long);
+      CHECK(with_long.owner == plan.owner);
+      auto subtrees = [](const Plan& p) {
+        std::vector<std::pair<i32, i32>> all;
+        for (const Task& t : p.tasks)
+          if (t.kind == Task::Kind::subtrees) all.emplace_back(t.first, t.end);
+        std::sort(all.begin(), all.end());
+        return all;
+      };
+      CHECK(subtrees(with_long) == subtrees(plan));
+      std::vector<double> x(b.size()), again(b.size());
+      HostSolve<double>(factor, plan, {.threads = 2}).solve(b.data(), x.data(), 3);
+      HostSolve<double>(factor, with_long, {.threads = 2}).solve(b.data(), again.data(), 3);
+      CHECK(x == again);
+    }
+  }
+}
+
+TEST("long tasks leave those that a parent waits for as they are, and refuse the way back") {
+  const Blocks blocks = cut(find_supernodes(triangles::nested_grid(24, 24, 24).pattern()), 256);
+  const Plan plan = make_plan(blocks, Direction::forward, 8);
+  const Plan with_long = with_long_tasks(blocks, plan, 8, {.task_bytes = 4 * PlanOptions().task_bytes});
+  CHECK(with_long.count() < plan.count());
+  for (const Task& t : with_long.tasks) {
+    if (t.kind != Task::Kind::strips || t.end - t.first == 1) continue;
+    const StripRange near = blocks.near[std::size_t(t.block)];
+    const bool is_near = t.first < near.end && near.first < t.end;
+    CHECK(8 * values_of(blocks, t) <= (is_near ? 1 : 4) * PlanOptions().task_bytes);
+  }
+  CHECK_THROWS((with_long_tasks(blocks, make_plan(blocks, Direction::backward, 8), 8, {})), Error, "for the way forward");
 }

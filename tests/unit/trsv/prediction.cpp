@@ -43,12 +43,39 @@ triangles::Columns dense(i32 n) {
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); }
 
-double seconds(const Blocks& blocks, const Plan& plan, const Machine& m, i64 columns = 1) {
-  return model_solve(blocks, plan, 8, model_options(m, plan.direction, columns)).seconds;
+double seconds(const Blocks& blocks, const Plan& plan, const Machine& m, i64 columns = 1, i64 value_bytes = 0) {
+  return model_solve(blocks, plan, 8, model_options(m, plan.direction, columns, 0, value_bytes)).seconds;
 }
 
 /// One task a block, without subtrees.
 PlanOptions whole_blocks(int ranks = 1) { return {.ranks = ranks, .workers = 4, .task_bytes = 1 << 20, .subtree_bytes = 0}; }
+
+TEST("passes of many right-hand sides are as GPUs make them, wide ones for doubles on the way forward only") {
+  auto are = [](i64 columns, bool has_wide, i64 count, i64 further, i64 wide_further) {
+    const SolvePasses p = solve_passes(columns, has_wide);
+    NOTE(columns, " right-hand sides: ", p.count, " passes, ", p.further, " and ", p.wide_further, " more");
+    return p.count == count && p.further == further && p.wide_further == wide_further;
+  };
+  CHECK(are(1, true, 1, 0, 0));
+  CHECK(are(8, true, 1, 7, 0));
+  CHECK(are(9, true, 1, 0, 15));
+  CHECK(are(17, true, 1, 0, 31));
+  CHECK(are(33, true, 2, 0, 31));
+  CHECK(are(64 + 7, true, 5, 4, 62));
+  CHECK(are(32, false, 4, 28, 0));
+  CHECK(are(31, false, 6, 25, 0));
+  CHECK(has_wide_solve_passes(Direction::forward, 8));
+  CHECK(!has_wide_solve_passes(Direction::backward, 8));
+  CHECK(!has_wide_solve_passes(Direction::forward, 16));
+  const Machine m = plain();
+  const Blocks blocks = cut(find_supernodes(dense(40).pattern()), 40);
+  const Plan plan = make_plan(blocks, Direction::forward, 8, whole_blocks());
+  const TaskTimes one = task_times(m, Direction::forward), many = task_times(m, Direction::forward, 32, 8);
+  CHECK(near(many.work, one.work + 31 * 0.025));
+  CHECK(near(many.step_s, one.step_s));
+  CHECK(seconds(blocks, plan, m, 32, 8) < seconds(blocks, plan, m, 32));
+  CHECK(near(seconds(blocks, plan, m, 32, 4), seconds(blocks, plan, m, 32)));
+}
 
 TEST("copies share the bandwidth evenly, and one alone is no faster than it can be") {
   SharedBandwidth s(100, 60);  // B/s

@@ -52,7 +52,7 @@ struct Problem {
       : c(any(random)),
         values(triangles::values_of<V>(c, random)),
         unit(random.chance(0.3)),
-        columns(random.whole(1, 9)),
+        columns(random.chance(0.2) ? random.whole(10, 40) : random.whole(1, 9)),
         b(triangles::vector_of<V>(c.n * columns, random)),
         direction(random.chance(0.4) ? sordino::trsv::Direction::forward : sordino::trsv::Direction::backward),
         conjugate(direction == sordino::trsv::Direction::backward && random.chance(0.5)) {}

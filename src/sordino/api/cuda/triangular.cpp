@@ -10,11 +10,10 @@
 #include "sordino/trsv/cuda/gpu_solve.hpp"
 #include "sordino/trsv/cuda/level_gpu_solve.hpp"
 #include "sordino/trsv/cuda/paper_gpu_solve.hpp"
+#include "sordino/trsv/cuda/passes.hpp"
 
 namespace sordino::cuda {
 namespace {
-
-constexpr i64 most_columns = 8;  // that a pass takes at once
 
 void require_gpus(int ranks, const TriangularOptions& options) {
   if (const int there = triangular_gpus(options); ranks > there)
@@ -77,8 +76,8 @@ class GpuRunner final : public TriangularRunner<V> {
     columns_ = 0;
   }
   void prepare(i64 columns) {
-    int wanted = 1;
-    while (2 * wanted <= std::min(columns, most_columns)) wanted *= 2;
+    constexpr int most = std::is_same_v<F, trsv::Factor<V>> ? trsv::most_columns_of_wide_pass : trsv::most_columns_of_pass;
+    const int wanted = trsv::size_of_pass(columns, most).room;
     if (wanted <= columns_) return;
     forget();  // its memory first
     solve_ = make_solve(factor_, plan_, {.devices = devices_, .most_columns = wanted, .blocks = blocks_, .timeout = timeout_});

@@ -1,6 +1,6 @@
 // Device code: tasks on the way from the leaves to the root.
 #pragma once
-#include "sordino/trsv/cuda/tensor_cores.cuh"
+#include "sordino/trsv/cuda/pair_subtrees.cuh"
 
 namespace sordino::trsv {
 
@@ -275,7 +275,7 @@ __device__ void forward_small(const Worker<V, K, P>& w, const QueuedTask& t, con
 
 /// Workers: results, and the sums of blocks whose parents are elsewhere.
 template <class V, int K, int P>
-__device__ void store_subtrees(const Worker<V, K, P>& w, const QueuedTask& t, const SmallBlock* blocks) {
+__device__ void store_subtrees_by_rows(const Worker<V, K, P>& w, const QueuedTask& t, const SmallBlock* blocks) {
 #pragma unroll 4
   for (i32 j = w.thread(); j < t.columns; j += worker_threads)
     w.store_result(w.s.order[t.block.column + j], w.products() + i64(j) * K);
@@ -293,11 +293,27 @@ __device__ void store_subtrees(const Worker<V, K, P>& w, const QueuedTask& t, co
 
 /// Workers: the right-hand sides of subtrees' columns.
 template <class V, int K, int P>
-__device__ __forceinline__ void load_columns(const Worker<V, K, P>& w, const QueuedTask& t) {
+__device__ __forceinline__ void load_columns_by_rows(const Worker<V, K, P>& w, const QueuedTask& t) {
 #pragma unroll 4
   for (i32 j = w.thread(); j < t.columns; j += worker_threads)
 #pragma unroll
     for (int r = 0; r < K; r++) w.operands()[j * K + r] = w.b(t.block.column + j, r);
+}
+
+/// Workers: either, as it suits the columns.
+template <class V, int K, int P>
+__device__ __forceinline__ void load_columns(const Worker<V, K, P>& w, const QueuedTask& t) {
+  if constexpr (has_tensor_cores<V, K>)
+    load_columns_by_pairs(w, t);
+  else
+    load_columns_by_rows(w, t);
+}
+template <class V, int K, int P>
+__device__ __forceinline__ void store_subtrees(const Worker<V, K, P>& w, const QueuedTask& t, const SmallBlock* blocks) {
+  if constexpr (has_tensor_cores<V, K>)
+    store_subtrees_by_pairs(w, t, blocks);
+  else
+    store_subtrees_by_rows(w, t, blocks);
 }
 
 /// Workers: each warp takes the next small block and waits for its children, which come before it and do not wait for it.
@@ -319,7 +335,10 @@ __device__ __forceinline__ void multiply_subtrees(const Worker<V, K, P>& w, cons
     while (*const_cast<volatile i32*>(&w.desk.waits_for[k]) > 0) {
     }
     __threadfence_block();
-    forward_small(w, t, program, b, values);
+    if constexpr (has_tensor_cores<V, K>)
+      forward_small_by_pairs(w, t, program, b, values);
+    else
+      forward_small(w, t, program, b, values);
     __threadfence_block();
     __syncwarp();
     if (w.lane() == 0 && b.parent >= 0) atomicSub(&w.desk.waits_for[b.parent], 1);

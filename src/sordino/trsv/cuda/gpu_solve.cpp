@@ -1,7 +1,6 @@
 #include "sordino/trsv/cuda/gpu_solve.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -175,7 +174,7 @@ struct GpuSolve<V>::State {
       t.times = times.empty() ? nullptr : times[r].data();
       t.x = x, t.sums = sums, t.partials = partials[r].data(), t.ended = ended, t.channel = channel;
       t.flags = some.is_wide() ? wide_flags : flags[d];
-      const cuda::Grid& g = launched[r].grids[d][std::bit_width(unsigned(some.room)) - 1];
+      const cuda::Grid& g = launched[r].grids[d][place_of_size(some.room)];
       u32& tickets = some.is_wide() ? launched[r].wide_tickets : launched[r].tickets[d];
       if (!some.is_wide()) empty(rank, direction, some.room);
       put_in_order(rank, from + first, columns, some, t.order);

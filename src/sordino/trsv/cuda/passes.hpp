@@ -34,6 +34,12 @@ class CallersVectors {
 /// How many columns of b a pass can have: 1, 2, 4 or 8; wide ones, which not all solves have, 16 or 32.
 inline constexpr int most_columns_of_pass = 8, most_columns_of_wide_pass = 32;
 inline constexpr int sizes_of_passes = 6;
+/// Of a size among them: k of 2^k.
+inline int place_of_size(int columns) {
+  int k = 0;
+  while (k + 1 < sizes_of_passes && 1 << k < columns) k++;
+  return k;
+}
 
 /// Kernels that wait for other GPUs must be there together: solves of a process take turns.
 std::mutex& turn_on_gpus();

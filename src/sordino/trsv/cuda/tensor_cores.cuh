@@ -12,6 +12,8 @@ template <>
 inline constexpr bool has_tensor_cores<double, 8> = true;
 #endif
 
+inline constexpr int columns_of_tile = 8;  // of b that a tensor core multiplies at once
+
 /// One warp: D += A B, 8 x 4 times 4 x 8. A lane has A[lane / 4][lane % 4], B[lane % 4][lane / 4], and of D's row lane / 4 the
 /// columns 2 (lane % 4) and the next.
 __device__ __forceinline__ void multiply_add(double (&d)[2], double a, double b) {
@@ -56,6 +58,70 @@ __device__ void multiply_by_tensor_cores(const Worker<double, K>& w, const Queue
     double* const product = w.products() + (i64(of_strip) * b.strip_rows + row) * K + 2 * (w.lane() % 4);
     product[0] = d[0], product[1] = d[1];
   }
+}
+
+// --- tiles -----------------------------------------------------------------------------------------------------------------
+//
+// Of a strip, rows are multiplied in pairs: a lane reads two rows of a column at once, of which one belongs to a tile of eight
+// even rows and the other one to a tile of eight odd ones. So pairs of rows g / 2 + 4 (g % 2) and four columns lie in different
+// banks. A rest of up to eight rows is a tile by itself.
+
+/// Sixteen rows each, and a rest.
+template <int Pairs, bool Single>
+struct Tiles {
+  static constexpr int count = 2 * Pairs + Single;
+  /// Of the lane's group g = lane / 4, counted from the first row.
+  static __device__ __forceinline__ int row(int tile, int g) {
+    return tile < 2 * Pairs ? 16 * (tile / 2) + 2 * (g / 2 + 4 * (g % 2)) + tile % 2 : 16 * Pairs + g;
+  }
+};
+inline constexpr int most_tiles = 4, most_rows_of_tiles = 8 * most_tiles;
+
+/// One warp, of the tiles' rows of a strip and eight columns: d = values times operand, two columns of each row a lane. Four
+/// sums of each number are on their way at once. Rows that there are not are anything.
+template <class T, int P>
+__device__ __forceinline__ void multiply_tiles(const double* values, const Strip& strip, const double* operand,
+                                               double (&d)[T::count][2]) {
+  constexpr int pairs = T::count / 2;
+  constexpr bool single = T::count % 2 == 1;
+  const int lane = int(threadIdx.x) % 32, k = lane % 4, g = lane / 4;
+  const double* const a = values + k * strip.lead;
+  double sums[T::count][4][2] = {};
+  auto add = [&](int chain, int j, bool is_column) {
+    const double* const at = a + j * strip.lead;
+    const double b = is_column ? operand[(j + k) * P] : 0;
+#pragma unroll
+    for (int n = 0; n < pairs; n++) {
+      const double2 two = *reinterpret_cast<const double2*>(at + T::row(2 * n, g));
+      multiply_add(sums[2 * n][chain], is_column ? two.x : 0, b);
+      multiply_add(sums[2 * n + 1][chain], is_column ? two.y : 0, b);
+    }
+    if constexpr (single) multiply_add(sums[2 * pairs][chain], is_column ? at[T::row(2 * pairs, g)] : 0, b);
+  };
+  int j = 0;
+#pragma unroll 1
+  for (; j + 16 <= strip.columns; j += 16)
+#pragma unroll
+    for (int c = 0; c < 4; c++) add(c, j + 4 * c, true);
+#pragma unroll 1
+  for (; j < strip.columns; j += 4) add(0, j, j + k < strip.columns);
+#pragma unroll
+  for (int n = 0; n < T::count; n++)
+#pragma unroll
+    for (int q = 0; q < 2; q++) d[n][q] = (sums[n][0][q] + sums[n][1][q]) + (sums[n][2][q] + sums[n][3][q]);
+}
+
+/// take(the tiles that so many rows are), of `most` rows.
+template <int most, class Take>
+__device__ __forceinline__ void with_tiles(int rows, const Take& take) {
+  if (most > 24 && rows > 24)
+    take(Tiles<most / 16, false>{});
+  else if (most > 16 && rows > 16)
+    take(Tiles < 1, most % 32 == 0 > {});
+  else if (rows > 8)
+    take(Tiles<1, false>{});
+  else
+    take(Tiles<0, true>{});
 }
 
 }  // namespace sordino::trsv

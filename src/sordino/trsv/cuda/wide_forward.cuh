@@ -9,7 +9,6 @@
 
 namespace sordino::trsv {
 
-inline constexpr int columns_of_tile = 8;  // of b that a tensor core multiplies at once, and columns of subtrees
 template <int P>
 using WideWorker = Worker<double, columns_of_tile, P>;
 
@@ -37,10 +36,6 @@ __device__ __forceinline__ void look_ahead(const WideWorker<P>& w, int slot, Wid
 template <int P>
 __device__ __forceinline__ double2 two_of_slot(const WideWorker<P>& w, i32 slot, int column) {
   return __ldcg(reinterpret_cast<const double2*>(w.team.mine(w.s.sums) + w.pass.sums + i64(slot) * P + column));
-}
-__device__ __forceinline__ void add_to(double2& sum, double2 more) {
-  sum.x += more.x;
-  sum.y += more.y;
 }
 template <int P>
 __device__ __forceinline__ void add_more_of_two(const WideWorker<P>& w, i32 count, i32 more, int column, double2& sum) {
@@ -93,21 +88,6 @@ __device__ __forceinline__ void make_operand(const WideWorker<P>& w, const Block
 }
 
 // --- products --------------------------------------------------------------------------------------------------------------
-//
-// Of a strip, rows are multiplied in pairs: a lane reads two rows of a column at once, of which one belongs to a tile of eight
-// even rows and the other one to a tile of eight odd ones. So pairs of rows g / 2 + 4 (g % 2) and four columns lie in different
-// banks. A rest of up to eight rows is a tile by itself.
-
-/// Sixteen rows each, and a rest.
-template <int Pairs, bool Single>
-struct Tiles {
-  static constexpr int count = 2 * Pairs + Single;
-  /// Of the lane's group g = lane / 4, counted from the first row.
-  static __device__ __forceinline__ int row(int tile, int g) {
-    return tile < 2 * Pairs ? 16 * (tile / 2) + 2 * (g / 2 + 4 * (g % 2)) + tile % 2 : 16 * Pairs + g;
-  }
-};
-inline constexpr int most_tiles = 4, most_rows_of_tiles = 8 * most_tiles;
 
 /// What a lane knows of its rows: of one of the block's own, `count` is -1 and `first` the row of the caller's; of one that is
 /// none, -2.
@@ -128,56 +108,14 @@ __device__ __forceinline__ void look_at_rows(const WideWorker<P>& w, const Block
   }
 }
 
-/// One warp, of the tiles' rows of a strip and eight columns: d = values times operand, two columns of each row a lane. Four
-/// sums of each number are on their way at once. Rows that there are not are anything.
-template <class T, int P>
-__device__ __forceinline__ void multiply_tiles(const double* values, const Strip& strip, const double* operand,
-                                               double (&d)[T::count][2]) {
-  constexpr int pairs = T::count / 2;
-  constexpr bool single = T::count % 2 == 1;
-  const int lane = int(threadIdx.x) % 32, k = lane % 4, g = lane / 4;
-  const double* const a = values + k * strip.lead;
-  double sums[T::count][4][2] = {};
-  auto add = [&](int chain, int j, bool is_column) {
-    const double* const at = a + j * strip.lead;
-    const double b = is_column ? operand[(j + k) * P] : 0;
-#pragma unroll
-    for (int n = 0; n < pairs; n++) {
-      const double2 two = *reinterpret_cast<const double2*>(at + T::row(2 * n, g));
-      multiply_add(sums[2 * n][chain], is_column ? two.x : 0, b);
-      multiply_add(sums[2 * n + 1][chain], is_column ? two.y : 0, b);
-    }
-    if constexpr (single) multiply_add(sums[2 * pairs][chain], is_column ? at[T::row(2 * pairs, g)] : 0, b);
-  };
-  int j = 0;
-#pragma unroll 1
-  for (; j + 16 <= strip.columns; j += 16)
-#pragma unroll
-    for (int c = 0; c < 4; c++) add(c, j + 4 * c, true);
-#pragma unroll 1
-  for (; j < strip.columns; j += 4) add(0, j, j + k < strip.columns);
-#pragma unroll
-  for (int n = 0; n < T::count; n++)
-#pragma unroll
-    for (int q = 0; q < 2; q++) d[n][q] = (sums[n][0][q] + sums[n][1][q]) + (sums[n][2][q] + sums[n][3][q]);
-}
-
 /// Two columns of a row of the caller's, or of a slot, here and where the parent is.
 template <int P>
 __device__ __forceinline__ void store_two(const WideWorker<P>& w, const Block& b, const RowSources& from, i32 i, int column,
                                           double2 sum, const double (&product)[2], u32 readers) {
-  if (from.count == -1) {
-    double* const to = w.pass.result + i64(from.first) * w.pass.stride + column;
-    if (column < w.pass.columns) to[0] = product[0];
-    if (column + 1 < w.pass.columns) to[1] = product[1];
-    return;
-  }
-  const double2 all{sum.x + product[0], sum.y + product[1]};
-  auto store = [&](double* sums) {
-    *reinterpret_cast<double2*>(sums + w.pass.sums + (b.slot + i - b.width) * P + column) = all;
-  };
-  store(w.team.mine(w.s.sums));
-  for (u32 left = readers; left != 0; left &= left - 1) store(w.team.at(__ffs(int(left)) - 1, w.s.sums));
+  if (from.count == -1)
+    w.store_two_results(from.first, column, double2{product[0], product[1]});
+  else
+    w.store_two_sums(b.slot + i - b.width, column, double2{sum.x + product[0], sum.y + product[1]}, readers);
 }
 
 /// One warp: rows `first`, ... of a front, which begin a strip or come `in_strip` rows behind that, times eight columns, and
@@ -203,19 +141,6 @@ __device__ __forceinline__ void carry_out_tiles(const WideWorker<P>& w, const Qu
     add_more_of_two(w, rows.from[n].count, rows.from[n].more, column, sums[n][0]);
     store_two(w, b, rows.from[n], strip.first + in_strip + T::row(n, g), column, sums[n][0], d[n], t.readers);
   }
-}
-
-/// take(the tiles that so many rows are), of `most` rows.
-template <int most, class Take>
-__device__ __forceinline__ void with_tiles(int rows, const Take& take) {
-  if (most > 24 && rows > 24)
-    take(Tiles<most / 16, false>{});
-  else if (most > 16 && rows > 16)
-    take(Tiles < 1, most % 32 == 0 > {});
-  else if (rows > 8)
-    take(Tiles<1, false>{});
-  else
-    take(Tiles<0, true>{});
 }
 
 /// Workers: all rounds of strips. Of those after the first nobody has waited for the values yet. Told to be used as soon as a

@@ -9,22 +9,24 @@
 namespace sordino::trsv {
 namespace {
 
+template <int P>
+__device__ bool work(const WideWorker<P>& w) {
+  return work<WideAhead>(
+      w, [&](int slot, WideAhead& ahead, u32& uses, u64& began) { return carry_forward(w, slot, ahead, uses, began); });
+}
+
 /// As the kernel for fewer columns: it does not matter in which order blocks begin, or whether all are there at once.
 template <int P>
 __global__ void __launch_bounds__(block_threads, 2) carry_out_wide(const __grid_constant__ cuda::DeviceTeam team,
                                                                    const __grid_constant__ SolveTables<double> s,
                                                                    const __grid_constant__ SolvePass<double> pass) {
+  extern __shared__ __align__(128) char memory[];
+  __shared__ Desk desk;
   if constexpr (has_tensor_cores<double, columns_of_tile>) {
-    extern __shared__ __align__(128) char memory[];
-    __shared__ Desk desk;
     const WideWorker<P> w{team, s, pass, desk, memory};
     if (w.thread() == 0) desk.open();
     if (!wait_for_last_pass(team, s, pass.epoch)) return;
-    const auto carry = [&](int slot, WideAhead& ahead, u32& uses, u64& began) {
-      return carry_forward(w, slot, ahead, uses, began);
-    };
-    if (w.thread() < worker_threads ? work<WideAhead>(w, carry) : Courier<double, columns_of_tile, P>{w}.serve())
-      end_pass(team, s, pass.epoch);
+    if (w.thread() < worker_threads ? work(w) : Courier<double, columns_of_tile, P>{w}.serve()) end_pass(team, s, pass.epoch);
   }
 }
 

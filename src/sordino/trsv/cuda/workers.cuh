@@ -98,8 +98,8 @@ struct Worker {
   /// Of the needs of a task, this thread's first one.
   __device__ i32 first_need(const QueuedTask& t) const { return thread() < t.needs ? s.needs[t.need + thread()] : -1; }
 
-  /// All workers: until the needs of a task are told of. What they have written may still be on its way. A wait in vain is told
-  /// of on the desk. `first`: first_need().
+  /// All workers: until the needs of a task are told of. What they have written may still be on its way, but in wide passes. A
+  /// wait in vain is told of on the desk. `first`: first_need().
   __device__ void wait_for_hints(const QueuedTask& t, i32 first) const {
     bool lost = false;
     auto wait = [&](i32 need) {
@@ -108,15 +108,15 @@ struct Worker {
             seen = cuda::load_relaxed(team.mine(s.flags) + need);
             return cuda::has_come(seen, pass.epoch);
           });
+      if constexpr (is_wide) cuda::load_acquire(team.mine(s.flags) + need);  // what was told of is there
     };
     if (first >= 0) wait(first);
     for (i32 k = thread() + worker_threads; k < t.needs; k += worker_threads) wait(s.needs[t.need + k]);
     if (lost) desk.lost = true;
-    if constexpr (is_wide) fence();
     meet_workers();
   }
 
-  /// One thread: what others of this block, or of others, have told of is there behind it, and before what it tells of.
+  /// One thread: what this block's threads had written when they met is there before what it tells of.
   __device__ void fence() const { team.ranks > 1 ? cuda::fence_system() : cuda::fence_device(); }
 
   /// All workers: gather() until it finds all numbers there, or the desk says that a wait is lost. Mostly they are there at
@@ -183,6 +183,24 @@ struct Worker {
     auto store = [&](V* all) {
       store_row<V, K>(all + pass.sums + slot * P + first_of_K, sums);
       if constexpr (!is_wide) empty_row<V, K>(all + pass.next_sums + slot * K);
+    };
+    store(team.mine(s.sums));
+    for (u32 left = readers; left != 0; left &= left - 1) store(team.at(__ffs(int(left)) - 1, s.sums));
+  }
+
+  /// Of two columns, r and the next one.
+  template <class Two>
+  __device__ void store_two_results(i32 row, int r, const Two& x) const {
+    V* const to = pass.result + i64(row) * pass.stride + first_of_K + r;
+    if (!is_wide || first_of_K + r < pass.columns) to[0] = x.x;
+    if (!is_wide || first_of_K + r + 1 < pass.columns) to[1] = x.y;
+  }
+  template <class Two>
+  __device__ void store_two_sums(i64 slot, int r, const Two& sums, u32 readers) const {
+    const V two[2] = {sums.x, sums.y};
+    auto store = [&](V* all) {
+      store_row<V, 2>(all + pass.sums + slot * P + first_of_K + r, two);
+      if constexpr (!is_wide) empty_row<V, 2>(all + pass.next_sums + slot * P + r);
     };
     store(team.mine(s.sums));
     for (u32 left = readers; left != 0; left &= left - 1) store(team.at(__ffs(int(left)) - 1, s.sums));
