@@ -198,8 +198,8 @@ class Solver:
     def update_values(self, values: Any) -> None:
         """Give the matrix new values in the same pattern; nothing is set up or allocated anew, but once, as ``dia``,
         what ``storage="auto"`` stored as ``symdia``, if the new values are not symmetric bit by bit, and with
-        ``precond="amg"`` all, if a solve since the last setup took clearly more iterations than the first ones
-        (half as many again, and 5): its aggregates are of the entries. ``report.levels_reason`` says so.
+        ``precond="amg"`` or ``"mg"`` all, if a solve since the last setup took clearly more iterations than the first
+        ones (half as many again, and 5): aggregates are of the entries. ``report.levels_reason`` says so.
 
         Parameters
         ----------

@@ -50,7 +50,11 @@ def after(*solves: dict) -> Levels:
         ((took(40), took(58)), False),  # many more, but not half as many again
         ((took(16), took(32, digits=16.0)), False),  # for twice the digits
         ((took(16), took(14, digits=4.0)), True),
-        ((took(16), took(30, precond="mg")), False),  # whose pairs are the grid's
+        (
+            (took(16, precond="mg"), took(30, precond="mg")),
+            True,
+        ),  # whose aggregates are by entries where phases meet
+        ((took(16), took(30, precond="jacobi")), False),
         ((took(16), took(30, status="time_limit")), False),
         ((took(16), took(500, digits=1.0, status="max_iterations")), True),
         ((took(16), took(0)), False),
