@@ -16,7 +16,6 @@ struct EngineChoice {
   std::unique_ptr<Engine> engine;
   std::string transport;        // what carries data between ranks
   std::string all_reduce = "";  // the way of recorded sums
-  int gpu = -1;                 // CUDA's number of the first local rank's, where it has one
 };
 
 /// Throws bad_argument, as make_engine() would in this process alone, if the options name a device that is not here. Not

@@ -15,11 +15,24 @@
 #include "sordino/base/range.hpp"
 #include "sordino/base/shared_cores.hpp"
 #include "sordino/comm/communicator.hpp"
+#include "sordino/config.hpp"
+#if SORDINO_WITH_CUDA
+#include "sordino/api/cuda/gpu_of.hpp"
+#endif
 
 namespace sordino {
 namespace {
 
 constexpr int solution_channel = 2, method_channel = 7;
+
+/// CUDA's number of the one that sets up for the engine, -1: there is none.
+int gpu_of([[maybe_unused]] const Engine& engine) {
+#if SORDINO_WITH_CUDA
+  return cuda::gpu_of(engine);
+#else
+  return -1;
+#endif
+}
 
 }  // namespace
 
@@ -73,7 +86,7 @@ const double* Solver::State::scaled_back(const double* x) {
 void Solver::State::set_up(EngineChoice made) {
   Range range("sordino: set up");
   chosen.storage = storage_of(system, options, chosen, made.engine->size());
-  settle_grid(chosen, system, options, made.engine->size(), made.engine->is_device(), machine, made.gpu);
+  settle_grid(chosen, system, options, made.engine->size(), made.engine->is_device(), machine, gpu_of(*made.engine));
   settle_method(chosen, system, options, made.engine->size(), machine);
   parts.clear();
   choice = std::move(made);

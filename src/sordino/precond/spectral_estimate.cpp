@@ -12,14 +12,38 @@ namespace {
 
 constexpr int lanczos_steps = 15, halvings = 60;
 constexpr double margin = 1.1;
-constexpr i64 least_rows = 1 << 12;  // that are worth a thread
+constexpr i64 block = 1 << 12;  // rows that are worth a thread, and whose terms are added up by themselves
 
 using Vector = std::vector<double>;
 
-double dot(const Vector& a, const Vector& b) {
+/// What term(row) returns for all rows, added up in an order that does not depend on the number of threads.
+template <class Term>
+double sum_of(std::size_t rows, const Term& term) {
+  const i64 n = i64(rows), blocks = (n + block - 1) / block;
+  Vector sums(static_cast<std::size_t>(blocks));
+  for_parts(
+      0, blocks,
+      [&](i64 begin, i64 end) {
+        for (i64 b = begin; b < end; b++) {
+          double sum = 0;
+          for (i64 i = b * block; i < std::min(n, (b + 1) * block); i++) sum += term(std::size_t(i));
+          sums[std::size_t(b)] = sum;
+        }
+      },
+      1);
   double sum = 0;
-  for (std::size_t i = 0; i < a.size(); i++) sum += a[i] * b[i];
+  for (double of_block : sums) sum += of_block;
   return sum;
+}
+
+template <class Act>
+void for_rows(std::size_t rows, const Act& act) {
+  for_parts(
+      0, i64(rows),
+      [&](i64 begin, i64 end) {
+        for (i64 i = begin; i < end; i++) act(std::size_t(i));
+      },
+      block);
 }
 
 /// Numbers in [-1, 1) without a pattern, of length 1.
@@ -30,8 +54,8 @@ Vector start(std::size_t n) {
     state = state * 6364136223846793005u + 1442695040888963407u;  // Knuth's linear congruence
     x = double(state >> 11) * 0x1p-52 - 1;
   }
-  const double norm = std::sqrt(dot(v, v));
-  for (double& x : v) x /= norm;
+  const double norm = std::sqrt(sum_of(n, [&](std::size_t i) { return v[i] * v[i]; }));
+  for_rows(n, [&](std::size_t i) { v[i] /= norm; });
   return v;
 }
 
@@ -58,38 +82,41 @@ double largest_eigenvalue(const Vector& diagonal, const Vector& beside) {
   return high;
 }
 
-/// w = S A S v
-void multiply(const CsrView& A, const Vector& S, const Vector& v, Vector& w) {
-  for_parts(
-      0, A.n,
-      [&](i64 begin, i64 end) {
-        for (i64 i = begin; i < end; i++) {
-          double sum = 0;
-          for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
-            const std::size_t j = std::size_t(A.indices[k]);
-            sum += A.values[k] * S[j] * v[j];
-          }
-          w[std::size_t(i)] = S[std::size_t(i)] * sum;
-        }
-      },
-      least_rows);
+/// Row i of S A S v.
+double product(const CsrView& A, const Vector& S, const Vector& v, std::size_t i) {
+  double sum = 0;
+  for (i64 k = A.begin(i64(i)); k < A.begin(i64(i) + 1); k++) {
+    const std::size_t j = std::size_t(A.indices[k]);
+    sum += A.values[k] * S[j] * v[j];
+  }
+  return S[i] * sum;
+}
+
+/// [rows] 1 / sqrt(a_ii)
+Vector scaling(const CsrView& A) {
+  Vector S(static_cast<std::size_t>(A.n));
+  for_rows(S.size(), [&](std::size_t i) {
+    for (i64 k = A.begin(i64(i)); k < A.begin(i64(i) + 1); k++)
+      if (std::size_t(A.indices[k]) == i) S[i] = 1 / std::sqrt(A.values[k]);
+  });
+  return S;
 }
 
 double largest_ritz_value(const CsrView& A) {
   const std::size_t n = std::size_t(A.n);
-  Vector S(n), v = start(n), before(n, 0.0), w(n), diagonal, beside;
-  for (i64 i = 0; i < A.n; i++)
-    for (i64 k = A.begin(i); k < A.begin(i + 1); k++)
-      if (A.indices[k] == i) S[std::size_t(i)] = 1 / std::sqrt(A.values[k]);
+  const Vector S = scaling(A);
+  Vector v = start(n), before(n, 0.0), w(n), diagonal, beside;
   for (int step = 0; step < lanczos_steps; step++) {
-    multiply(A, S, v, w);
-    const double back = beside.empty() ? 0 : beside.back(), alpha = dot(v, w);
+    const double back = beside.empty() ? 0 : beside.back();
+    const double alpha = sum_of(n, [&](std::size_t i) { return v[i] * (w[i] = product(A, S, v, i)); });
     diagonal.push_back(alpha);
-    for (std::size_t i = 0; i < n; i++) w[i] -= alpha * v[i] + back * before[i];
-    const double beta = std::sqrt(dot(w, w));
+    const double beta = std::sqrt(sum_of(n, [&](std::size_t i) {
+      w[i] -= alpha * v[i] + back * before[i];
+      return w[i] * w[i];
+    }));
     if (step + 1 == lanczos_steps || !(beta > 1e-12 * alpha)) break;
     beside.push_back(beta);
-    for (std::size_t i = 0; i < n; i++) before[i] = v[i], v[i] = w[i] / beta;
+    for_rows(n, [&](std::size_t i) { before[i] = v[i], v[i] = w[i] / beta; });
   }
   return largest_eigenvalue(diagonal, beside);
 }

@@ -71,8 +71,7 @@ EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devi
   c.late_sums = late_sums;
   auto engine = std::make_unique<CudaEngine>(c, std::move(hall), std::move(transport));
   std::string carries = carrier(*engine);
-  const int gpu = engine->gpu();
-  return {.engine = std::move(engine), .transport = carries, .gpu = gpu};
+  return {std::move(engine), carries};
 }
 
 sordino::DeviceReport report() {
