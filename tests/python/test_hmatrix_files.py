@@ -78,6 +78,23 @@ def test_every_damage_is_found(surface, written, tmp_path, rng_of_today):
             load_hmatrix(bad, surface)
 
 
+def test_a_bit_of_the_archives_directory_is_found_or_changes_nothing(surface, written, tmp_path):
+    """It may call what is there encrypted, compressed, or something of a later version of archives."""
+    good, bad = written.read_bytes(), tmp_path / "bad.hmatrix"
+    y = load_hmatrix(written, surface) @ np.ones(surface.n)
+    begin = good.index(b"PK\x01\x02")
+    refused = 0
+    for place in (*range(6, 10), *range(begin + 6, begin + 12), *range(begin + 20, len(good), 9)):
+        broken = bytearray(good)
+        broken[place] ^= 0x01
+        bad.write_bytes(broken)
+        try:
+            assert ((load_hmatrix(bad, surface) @ np.ones(surface.n)) == y).all(), place
+        except sordino.FileError:
+            refused += 1
+    assert refused > 10
+
+
 def _changed(written, path, **about):
     with zipfile.ZipFile(written) as old, zipfile.ZipFile(path, "w") as new:
         for name in old.namelist():

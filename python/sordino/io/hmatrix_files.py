@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
@@ -125,6 +127,12 @@ def load_hmatrix(path: str | os.PathLike[str], surface: Any) -> HMatrix:
     return HMatrix(native, about["settings"], about["geometry"])
 
 
+#: What the standard library makes of wrong bytes in an archive: a bit alone calls a member encrypted or compressed.
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, struct.error, RuntimeError, ValueError, LookupError, TypeError, EOFError,
+)  # fmt: skip
+
+
 @contextmanager
 def _archive(name: str) -> Iterator[zipfile.ZipFile]:
     try:
@@ -132,7 +140,7 @@ def _archive(name: str) -> Iterator[zipfile.ZipFile]:
             yield archive
     except SordinoError:
         raise
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError):
+    except _DAMAGE:
         raise FileError(f"{name} is no H-matrix, or is damaged or truncated") from None
     except OSError as error:
         raise FileError(f"{name} cannot be read ({error.strerror or error})") from None
