@@ -34,7 +34,7 @@ struct AggregatedLevel {
 /// with at most 64 rows, or where the next one would have fewer rows than ranks that own any, or more than four fifths of
 /// these. Throws bad_argument with one sentence if more rows are left than can be inverted. Cost: some ten passes over the
 /// arrays, of which pairing is sequential within a rank. `gpu`, if there is one, makes the levels below those of `least_on_gpu`
-/// rows or more, with the same bits, and threads where it says `unsupported`: below that they are sooner done than it is asked.
+/// rows or more, with the same bits, and threads where it says `unsupported`: below that threads are thought to be sooner.
 std::vector<AggregatedLevel> aggregated_levels(const CsrView& A, const Partition& first,
                                                std::unique_ptr<LevelMaker> gpu = nullptr, i64 least_on_gpu = 1 << 13);
 

@@ -132,19 +132,21 @@ double estimated_bound(const CsrView& A, const std::function<void(const double*,
   const std::size_t n = std::size_t(A.n);
   const Vector ones(n, 1.0);
   Vector v = start(n), before(n, 0.0), w(n), Av(n), Aw(n), diagonal, beside;
-  multiply(A, ones, v, Av);
-  const double norm = std::sqrt(dot(v, Av));
-  for (std::size_t i = 0; i < n; i++) v[i] /= norm, Av[i] /= norm;
+  const auto multiplied = [&](const Vector& x, Vector& Ax) {  // and x^T A x
+    return sum_of(n, [&](std::size_t i) { return x[i] * (Ax[i] = product(A, ones, x, i)); });
+  };
+  const double norm = std::sqrt(multiplied(v, Av));
+  for_rows(n, [&](std::size_t i) { v[i] /= norm, Av[i] /= norm; });
   for (int step = 0; step < lanczos_steps; step++) {
     solve(Av.data(), w.data());
-    const double back = beside.empty() ? 0 : beside.back(), alpha = dot(w, Av);
+    const double back = beside.empty() ? 0 : beside.back();
+    const double alpha = sum_of(n, [&](std::size_t i) { return w[i] * Av[i]; });
     diagonal.push_back(alpha);
-    for (std::size_t i = 0; i < n; i++) w[i] -= alpha * v[i] + back * before[i];
-    multiply(A, ones, w, Aw);
-    const double beta = std::sqrt(std::max(dot(w, Aw), 0.0));
+    for_rows(n, [&](std::size_t i) { w[i] -= alpha * v[i] + back * before[i]; });
+    const double beta = std::sqrt(std::max(multiplied(w, Aw), 0.0));
     if (step + 1 == lanczos_steps || !(beta > 1e-12 * alpha)) break;
     beside.push_back(beta);
-    for (std::size_t i = 0; i < n; i++) before[i] = v[i], v[i] = w[i] / beta, Av[i] = Aw[i] / beta;
+    for_rows(n, [&](std::size_t i) { before[i] = v[i], v[i] = w[i] / beta, Av[i] = Aw[i] / beta; });
   }
   return margin * largest_eigenvalue(diagonal, beside);
 }

@@ -119,7 +119,7 @@ class Workbench {
   DeviceArrayOf<char> space_;
 };
 
-/// What `made` returns when it is called, of a class that has a Workbench. Where the GPU is lost, all that it uses is left.
+/// make(*maker), where the maker is of a class that has a Workbench. Of a GPU that is lost, all that it uses is left.
 template <class Maker, class Make>
 auto with_maker(std::unique_ptr<Maker>& maker, const Make& make) {
   try {
