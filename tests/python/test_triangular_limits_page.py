@@ -209,17 +209,6 @@ def of_steps():
         yield cells(name, row["ranks"], row["root_blocks"], f"{row['hop_us']:.2f}", seen, product, said)
 
 
-def of_many():
-    """Rows of the table of several right-hand sides."""
-    ours = beside_one_run()
-    for row in lines(BESIDE):
-        if row["columns"] > 1:
-            key = (row["points"], row["side"])
-            times = row["seconds"] / ours[key]["seconds"]
-            said = f"1.7: {word(times <= 1.7)}" if row["columns"] == 32 else ""
-            yield f"| {NAMES[key]} | {row['columns']} | {1e3 * row['seconds']:.2f} | {times:.1f} | {said} |"
-
-
 def cases():
     """Predicted and measured seconds: by structure, order and direction, then by GPUs."""
     found = {}
@@ -245,7 +234,7 @@ def of_the_model():
     return len(found), right, len(errors), median(errors), max(losses)
 
 
-TABLES = (of_bandwidth, beside_the_program, beside_spsv, beside_the_paper, on_four, of_steps, of_many)
+TABLES = (of_bandwidth, beside_the_program, beside_spsv, beside_the_paper, on_four, of_steps)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)

@@ -1,0 +1,77 @@
+"""What docs/triangular_limits.md says of several right-hand sides, and of wider blocks, against their record."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+RECORD = "2026-11-27_triangular_columns_h200x4.jsonl"
+NAMES = {(7, 100): "7 points, 100^3", (27, 50): "27 points, 50^3", (7, 64): "7 points, 64^3"}
+MOST = 1.7  # times the time of one right-hand side, asked of 32 with factors of 4 GB
+TABLE = (
+    ((7, 100), 8, 32), ((7, 100), 32, 8), ((7, 100), 32, 16), ((7, 100), 32, 32),
+    ((27, 50), 32, 8), ((27, 50), 32, 32), ((7, 64), 8, 32), ((7, 64), 32, 8), ((7, 64), 32, 32),
+)  # fmt: skip
+
+
+def page():
+    return (ROOT / "docs" / "triangular_limits.md").read_text(encoding="utf-8")
+
+
+def told():
+    return " ".join(page().split())
+
+
+def measured(points, side, **wanted):
+    """The only line with these values, and else the usual ones."""
+    usual = {"columns": 1, "most": 32, "width": 256, "order": "metis", "ranks": 1, "direction": "forward"}
+    given = {"points": points, "side": side, "algorithm": "ours", **usual, **wanted}
+    text = (ROOT / "bench" / "records" / RECORD).read_text(encoding="utf-8")
+    rows = [row for row in map(json.loads, text.splitlines()) if "long=" not in row["command"]]
+    (found,) = (row for row in rows if all(row[key] == value for key, value in given.items()))
+    return found
+
+
+def ms(row):
+    return f"{1e3 * row['seconds']:.3f}"
+
+
+def lines_of_the_table():
+    for key, columns, most in TABLE:
+        row = measured(*key, columns=columns, most=most)
+        times = row["seconds"] / measured(*key)["seconds"]
+        asked = f"{MOST}: {'met' if times <= MOST else 'missed'}" if columns == 32 and key != (7, 64) else ""
+        passes = min(columns, most)
+        yield f"| {NAMES[key]} | {columns} | {passes} | {1e3 * row['seconds']:.2f} | {times:.1f} | {asked} |"
+
+
+def test_the_page_has_the_table():
+    expected = [*lines_of_the_table()]
+    assert RECORD in page()
+    assert [line for line in page().splitlines() if line in expected] == expected
+
+
+def test_what_wider_blocks_took():
+    at = {width: ms(measured(27, 50, width=width)) for width in (256, 384, 512)}
+    paper = measured(27, 50, width=128, algorithm="paper")
+    times = paper["seconds"] / measured(27, 50)["seconds"]
+    assert f"again, {ms(paper)} and {at[256]} ms, {times:.2f} times as fast" in told()
+    assert f"{1e3 * paper['seconds'] / 5:.3f} would do" in told()
+    assert f"Blocks of 384 and 512 columns take {at[384]} and {at[512]} there" in told()
+    for side in (64, 100):
+        planes = [ms(measured(7, side, order="planes", width=width)) for width in (256, 384, 512)]
+        assert f"{planes[0]}, {planes[1]} and {planes[2]} ms with 256, 384 and 512" in told()
+    for way, direction in (("forward", "forward"), ("back", "backward")):
+        four = [ms(measured(7, 100, ranks=4, width=width, direction=direction)) for width in (256, 512)]
+        assert f"{four[0]} and {four[1]} ms {way}" in told()
+    alone = [ms(measured(7, 100, width=512, direction=direction)) for direction in ("forward", "backward")]
+    assert f"on one GPU 512 take {alone[0]} and {alone[1]}" in told()
+
+
+def test_what_other_sizes_of_tasks_took():
+    text = (ROOT / "bench" / "records" / RECORD).read_text(encoding="utf-8")
+    small, large = (
+        1e3 * row["seconds"] for row in map(json.loads, text.splitlines()) if "long=" in row["command"]
+    )
+    assert f"tasks of 90 and of 360 KB instead of 180, {small:.2f} and {large:.2f} ms" in told()
