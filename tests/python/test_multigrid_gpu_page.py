@@ -94,6 +94,20 @@ def test_what_four_gpus_gain():
         )
 
 
+def test_what_choosing_says_of_bubbles():
+    found = {
+        (r["size"], r["precond"]): r
+        for r in rows_of(SOLVES)
+        if r["problem"] == "bubbles" and r.get("smoother", "chebyshev") == "chebyshev"
+    }
+    mg, amg = ([found[size, precond] for size in (64, 128)] for precond in ("mg", "amg"))
+    assert amg[0]["iterations"] == amg[1]["iterations"]
+    said = f"`mg` takes {mg[0]['iterations']} at 64^3 and {mg[1]['iterations']} at 128^3 and `amg` {amg[0]['iterations']}, in "
+    said += " and ".join(f"{1e3 * r['solve_s']:.1f}" for r in mg) + " ms and "
+    said += " and ".join(f"{1e3 * r['solve_s']:.1f}" for r in amg) + f", `{SOLVES}`"
+    assert said in (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+
+
 if __name__ == "__main__":
     print(*lines_of_solves(), *lines_of_kernels(), sep="\n")
     print(*(f"{part_of_roofline(levels):.2f}" for levels in ((0, 1), (0,), (1,))))
