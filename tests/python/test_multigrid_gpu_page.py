@@ -102,7 +102,8 @@ def test_what_choosing_says_of_bubbles():
     }
     mg, amg = ([found[size, precond] for size in (64, 128)] for precond in ("mg", "amg"))
     assert amg[0]["iterations"] == amg[1]["iterations"]
-    said = f"`mg` takes {mg[0]['iterations']} at 64^3 and {mg[1]['iterations']} at 128^3 and `amg` {amg[0]['iterations']}, in "
+    small, large, ours = (r["iterations"] for r in (*mg, amg[0]))
+    said = f"`mg` takes {small} at 64^3 and {large} at 128^3 and `amg` {ours}, in "
     said += " and ".join(f"{1e3 * r['solve_s']:.1f}" for r in mg) + " ms and "
     said += " and ".join(f"{1e3 * r['solve_s']:.1f}" for r in amg) + f", `{SOLVES}`"
     assert said in (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
