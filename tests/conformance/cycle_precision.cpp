@@ -239,15 +239,7 @@ TEST("lower precision: new values are taken, of another size, too") {
                   second = times(1e-35, poisson(grid[0], grid[1], grid[2], 7, 50));
   const auto b = random.normals(first.n);
   for (const char* precision : lower)
-    for (int ranks : {1, 2}) {
-      const Options o = with(grid, precision, ranks);
-      Solver solver(first.view(), o);
-      const Solved before = solve(solver, b);
-      solver.update_values(second.values.data());
-      CHECK(solve(solver, b).x == solve(second.view(), b, o).x);
-      solver.update_values(first.values.data());
-      CHECK(solve(solver, b).x == before.x);
-    }
+    for (int ranks : {1, 2}) check_new_values(first, second, b, with(grid, precision, ranks));
 }
 
 TEST("lower precision: by any storage of A, and memory is foretold") {

@@ -38,6 +38,16 @@ inline double relative_residual(const CsrMatrix& A, const std::vector<double>& x
   return std::sqrt(off / norm);
 }
 
+/// That a solver with new values solves as a new one does, and with the first ones as before, to the bit.
+inline void check_new_values(const CsrMatrix& first, const CsrMatrix& second, const std::vector<double>& b, const Options& o) {
+  Solver solver(first.view(), o);
+  const problems::Solved before = problems::solve(solver, b);
+  solver.update_values(second.values.data());
+  CHECK(problems::solve(solver, b).x == problems::solve(second.view(), b, o).x);
+  solver.update_values(first.values.data());
+  CHECK(problems::solve(solver, b).x == before.x);
+}
+
 /// Iterations to 1e-8 of a solve that is checked.
 inline int iterations(const CsrMatrix& A, const std::vector<double>& b, const Options& o) {
   const problems::Solved s = problems::solve(A.view(), b, o);

@@ -184,13 +184,7 @@ TEST("smoothers: new values are taken") {
   for (const Kind& kind : kinds)
     for (int ranks : {1, 2}) {
       NOTE(kind.smoother, ", ", ranks, " ranks");
-      const Options o = with(kind, grid, ranks);
-      Solver solver(first.view(), o);
-      const Solved before = solve(solver, b);
-      solver.update_values(second.values.data());
-      CHECK(solve(solver, b).x == solve(second.view(), b, o).x);
-      solver.update_values(first.values.data());
-      CHECK(solve(solver, b).x == before.x);
+      check_new_values(first, second, b, with(kind, grid, ranks));
     }
 }
 

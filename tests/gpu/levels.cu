@@ -1,6 +1,7 @@
 // Levels that a GPU makes: bit by bit those of the host's threads.
 #include <cstring>
 
+#include "full_gpu.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/linalg/poisson.hpp"
 #include "sordino/precond/aggregation.hpp"
@@ -139,17 +140,13 @@ TEST("levels of the whole are the same with a GPU, down to few rows and as far a
 
 TEST("threads make the levels where a GPU has no memory left for them") {
   test::need_gpu();
-  std::size_t available = 0, total = 0;
-  cuda::call("cudaMemGetInfo", cudaMemGetInfo(&available, &total));
-  std::vector<void*> held;
-  for (std::size_t piece = available; piece >= std::size_t(1) << 21; piece /= 2)
-    for (void* memory = nullptr; cudaMalloc(&memory, piece) == cudaSuccess;) held.push_back(memory);
-  cudaGetLastError();
   const CsrMatrix A = poisson(64, 64, 64, 7, 1);
   const Partition first = balance(A.view(), 1);
   int made = 0;
-  const auto found = aggregated_levels(A.view(), first, std::make_unique<Counted>(device_levels(0), made));
-  for (void* memory : held) cudaFree(memory);
+  const auto found = [&] {
+    test::FullGpu full;
+    return aggregated_levels(A.view(), first, std::make_unique<Counted>(device_levels(0), made));
+  }();
   const auto expected = aggregated_levels(A.view(), first);
   CHECK(made == 0);
   REQUIRE(found.size() == expected.size());

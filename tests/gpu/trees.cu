@@ -1,6 +1,7 @@
 // Trees that a GPU makes: bit by bit those of the host's threads.
 #include <algorithm>
 
+#include "full_gpu.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/runtime/cuda/call.hpp"
 #include "support.hpp"
@@ -46,14 +47,8 @@ TEST("a GPU makes the trees of the host, of spheres whose boxes lie at the very 
 
 TEST("threads make the trees where a GPU has no memory left for them") {
   test::need_gpu();
-  std::size_t available = 0, total = 0;
-  cuda::call("cudaMemGetInfo", cudaMemGetInfo(&available, &total));
-  std::vector<void*> held;
-  for (std::size_t piece = available; piece >= std::size_t(1) << 21; piece /= 2)
-    for (void* memory = nullptr; cudaMalloc(&memory, piece) == cudaSuccess;) held.push_back(memory);
-  cudaGetLastError();
+  test::FullGpu full;
   compare(clouds::centres_of_a_sphere(25, 45), {});
-  for (void* memory : held) cudaFree(memory);
 }
 
 TEST("a GPU refuses points and options of which there are no trees, and GPUs that are not there") {
