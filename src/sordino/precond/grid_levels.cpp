@@ -1,6 +1,7 @@
 #include "sordino/precond/grid_levels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -23,6 +24,7 @@ namespace {
 constexpr i64 least_rows = 1 << 10;       // that are worth a thread
 constexpr double steep = 100;             // of a row's couplings, the largest over the smallest: between two phases
 constexpr i64 some = 1000;                // one row in so many
+constexpr double uneven = 10;             // of directions' couplings, the strongest over the weakest
 constexpr i64 most_aggregated = 1 << 14;  // rows of a level below which aggregates may be by couplings,
 constexpr i64 aggregated_a_rank = 64;     // and for each rank that owns any
 
@@ -96,6 +98,16 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   level.bound = bound;
   level.has_phases = steep_rows * some > A.n;
   return found;
+}
+
+/// Whether some direction is coupled far more strongly than another: then parts that are stiff are lines or planes of cells, of
+/// one phase, which pairs in that direction are for.
+bool is_stretched(const CsrView& A, const Extents& cells) {
+  const std::array<double, 3> strengths = coupling_strengths(A, cells);
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (std::size_t d = 0; d < 3; d++)
+    if (cells[d] > 1) least = std::min(least, strengths[d]), most = std::max(most, strengths[d]);
+  return most > uneven * least;
 }
 
 void require_neighbours(const CsrView& A, const Extents& grid) {
@@ -255,7 +267,7 @@ bool GridLevels::mixes_below(int l) const {
   i64 owners = 0;
   for (int r = 0; r < rows.ranks(); r++) owners += rows.rows(r) > 0;
   return degree_ > 1 && l + 1 < count() && rows.n <= most_aggregated && rows.n >= owners * aggregated_a_rank &&
-         count_stiff_parts(matrix(l)) > 1;
+         !is_stretched(matrix(l), level(l).cells) && count_stiff_parts(matrix(l)) > 1;
 }
 
 /// In place of the levels that there are.
