@@ -133,6 +133,45 @@ TEST("phases: M is symmetric and positive, on ranks that own none of the aggrega
       }
 }
 
+TEST("phases: pairs stay where few cells are coupled, and aggregates of all ranks would leave too many rows") {
+  NOTE(fresh::said());
+  fresh::Random random(908);
+  const Extents cells{28, 28, 28};
+  Box box{.cells = cells};
+  box.k.assign(std::size_t(cells[0] * cells[1] * cells[2]), 1.0);
+  CsrMatrix A = matrix_of(box);
+  const auto pocket = [&](i64 row) {  // two of 4^3 cells, whose first two layers are of another phase
+    const Extents at = place(cells, row);
+    for (i64 begin : {4, 20}) {
+      bool inside = true;
+      for (std::size_t d = 0; d < 3; d++) inside = inside && at[d] >= begin && at[d] < begin + 4;
+      if (inside) return at[0] < begin + 2 ? 1e3 : 1.0;
+    }
+    return 0.0;
+  };
+  for (i64 i = 0; i < A.n; i++) {
+    double sum = 1e-6;
+    for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++) {
+      const i64 j = A.indices[std::size_t(k)];
+      if (j == i) continue;
+      const double ours = pocket(i), others = pocket(j);
+      const double coupling = ours > 0 && others > 0 ? 2 * ours * others / (ours + others) : 0;
+      A.values[std::size_t(k)] = -coupling;
+      sum += coupling;
+    }
+    for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++)
+      if (A.indices[std::size_t(k)] == i) A.values[std::size_t(k)] = pocket(i) > 0 ? sum : 1;
+  }
+  const auto b = random.normals(A.n);
+  for (int ranks : {1, 7, 14})
+    for (const char* precision : {"double", "single"}) {
+      NOTE(ranks, " ranks, ", precision);
+      Options o = with(cells, "cg", ranks);
+      o.cycle_precision = precision;
+      CHECK(iterations(A, b, o) <= 20);
+    }
+}
+
 TEST("phases: new values go through the aggregates that there are, and others come with a new solver") {
   NOTE(fresh::said());
   fresh::Random random(906);

@@ -110,7 +110,7 @@ def test_few_iterations_where_bubbles_rise_in_what_is_a_million_times_as_dense(c
     p = multiphase(24, 24, 24, contrast=1e6)
     options = {**OPTIONS, "cycle": cycle}
     by_grid = sordino.solve(p.A, p.b, precond="mg", grid=(24, 24, 24), ranks=1, **options)
-    assert by_grid.iterations > (45 if cycle == "v" else 30)
+    assert by_grid.iterations <= 30  # of aggregates, too, below the levels that tell bubbles apart
     for ranks in (1, 2, 3):
         found = sordino.solve(p.A, p.b, precond="amg", ranks=ranks, **options)
         assert np.linalg.norm(p.b - p.A @ found.x) <= 1e-8 * np.linalg.norm(p.b) * (1 + 1e-9)

@@ -224,17 +224,17 @@ int GridLevels::lowered() const {
   return l;
 }
 
-/// By 2^exponent.
-void GridLevels::divide(GridLevel& level) const {
-  if (exponent_ != 0)
-    for (double& value : level.A.values) value = std::ldexp(value, -exponent_);
+/// By a power of 2.
+void GridLevels::scale(GridLevel& level, int exponent) {
+  if (exponent != 0)
+    for (double& value : level.A.values) value = std::ldexp(value, exponent);
 }
 
 /// Of a level below the first one, of those of the one above it.
 void GridLevels::find_values_of(int l) {
   GridLevel& level = levels_[std::size_t(l)];
   coarsen(matrix(l - 1), levels_[std::size_t(l - 1)], level);
-  if (l == first_in_double_) divide(level);  // those below it are made of it
+  if (l == first_in_double_) scale(level, -exponent_);  // those below it are made of it
   find_facts(level, matrix(l), false);
 }
 
@@ -270,13 +270,21 @@ bool GridLevels::mixes_below(int l) const {
          !is_stretched(matrix(l), level(l).cells) && count_stiff_parts(matrix(l)) > 1;
 }
 
-/// In place of the levels that there are.
+/// In place of the levels that there are, unless ranks' rows that are coupled with nobody leave too many for an inverse.
 void GridLevels::aggregate_below(int l) {
+  GridLevel& level = levels_[std::size_t(l)];
+  const int divided = l < first_in_double_ ? exponent_ : 0;
+  scale(level, -divided);
+  try {
+    below_ = std::make_unique<AlgebraicLevels>(matrix(l), partition(l), is_closed(given_), -1);
+  } catch (const Error& e) {
+    if (e.code() != Errc::bad_argument) throw;
+    scale(level, divided);
+    return;
+  }
   levels_.resize(std::size_t(l) + 1);
   levels_.back().step = {1, 1, 1};
-  if (l < first_in_double_) divide(levels_.back());
   first_in_double_ = std::min(first_in_double_, l);
-  below_ = std::make_unique<AlgebraicLevels>(matrix(l), partition(l), is_closed(given_), -1);
 }
 
 }  // namespace sordino

@@ -91,7 +91,7 @@ class GridLevels final : public MultigridLevels {
   void add(const Extents& cells, Partition partition, Partition adding);
   void find_values();
   void find_values_of(int l);
-  void divide(GridLevel& level) const;
+  static void scale(GridLevel& level, int exponent);
   void find_inverse();
   bool mixes_below(int l) const;
   void aggregate_below(int l);

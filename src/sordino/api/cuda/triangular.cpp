@@ -76,12 +76,20 @@ class GpuRunner final : public TriangularRunner<V> {
     columns_ = 0;
   }
   void prepare(i64 columns) {
-    constexpr int most = std::is_same_v<F, trsv::Factor<V>> ? trsv::most_columns_of_wide_pass : trsv::most_columns_of_pass;
-    const int wanted = trsv::size_of_pass(columns, most).room;
+    const int wanted = trsv::size_of_pass(columns, most_).room;
     if (wanted <= columns_) return;
     forget();  // its memory first
-    solve_ = make_solve(factor_, plan_, {.devices = devices_, .most_columns = wanted, .blocks = blocks_, .timeout = timeout_});
-    columns_ = wanted;
+    try {
+      make(wanted);
+    } catch (const Error& e) {
+      if (e.code() != Errc::unsupported || wanted <= trsv::most_columns_of_pass) throw;
+      most_ = trsv::most_columns_of_pass;  // wide passes want more memory than there is
+      make(most_);
+    }
+  }
+  void make(int columns) {
+    solve_ = make_solve(factor_, plan_, {.devices = devices_, .most_columns = columns, .blocks = blocks_, .timeout = timeout_});
+    columns_ = columns;
   }
 
   const F& factor_;
@@ -89,6 +97,8 @@ class GpuRunner final : public TriangularRunner<V> {
   std::vector<int> devices_;
   int blocks_;
   double timeout_;
+  // Only doubles have wide passes, by blocks.
+  int most_ = std::is_same_v<F, trsv::Factor<double>> ? trsv::most_columns_of_wide_pass : trsv::most_columns_of_pass;
   int columns_ = 0;
   Solve solve_;
 };

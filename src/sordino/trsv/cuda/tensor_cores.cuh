@@ -88,7 +88,7 @@ __device__ __forceinline__ void multiply_tiles(const double* values, const Strip
   const double* const a = values + k * strip.lead;
   double sums[T::count][4][2] = {};
   auto add = [&](int chain, int j, bool is_column) {
-    const double* const at = a + j * strip.lead;
+    const double* const at = is_column ? a + j * strip.lead : values;  // nothing lies behind the last column
     const double b = is_column ? operand[(j + k) * P] : 0;
 #pragma unroll
     for (int n = 0; n < pairs; n++) {
