@@ -8,9 +8,8 @@ namespace sordino::cuda {
 int triangular_gpus(const TriangularOptions& options);
 
 /// One GPU a rank: those that the options name, or the first ones. Values are copied to them; vectors come from the host and go
-/// back there with each solve. Memory is made for as many columns as a solve had, up to eight, or 32 of doubles by blocks where there is room,
-/// and for more when one has more.
-/// Throws `unsupported` with a sentence where this machine cannot do that.
+/// back there with each solve. Memory is made for as many columns as a solve had, up to eight, or 32 of doubles by blocks where
+/// there is room, and for more when one has more. Throws `unsupported` with a sentence where this machine cannot do that.
 template <class V>
 std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::Factor<V>& factor, const trsv::Plan& plan,
                                                             const TriangularOptions& options);
