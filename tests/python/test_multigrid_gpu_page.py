@@ -43,8 +43,8 @@ def lines_of_solves():
         yield "| " + " | ".join(cells) + " |"
 
 
-def kernels():
-    (row,) = (r for r in rows_of(LEVELS) if r["size"] == 256 and r["ranks"] == 1)
+def kernels(record=LEVELS):
+    (row,) = (r for r in rows_of(record) if r["size"] == 256 and r["ranks"] == 1)
     return {(k["level"], k["name"]): k for k in row["kernels"]}
 
 
@@ -92,6 +92,27 @@ def test_what_four_gpus_gain():
         assert (1e3 * found[256, 1, contrast, "double"]["solve_s"] <= most) == (
             f"{most} ms are met" in told()
         )
+
+
+def test_what_other_cards_and_other_ways_took():
+    def ms(record, ranks, **more):
+        wanted = {"problem": "ball", "size": 256, "precond": "mg", "cycle": "v", "ranks": ranks} | more
+        found = [r for r in rows_of(record) if all(r[key] == value for key, value in wanted.items())]
+        one, thousand = (next(r for r in found if r["contrast"] == c) for c in (1.0, 1e3))
+        return f"{1e3 * one['solve_s']:.1f} and {1e3 * thousand['solve_s']:.1f}"
+
+    assert f"it was {ms('2026-11-26_multigrid_again_h200x4.jsonl', 1)} ms on one H200" in told()
+    alone, four = (
+        ms(f"2026-11-27_multigrid_{name}.jsonl", ranks, precision="double")
+        for name, ranks in (("h100", 1), ("h100x4", 4))
+    )
+    assert f"On H100s it is {alone} ms on one, {four} on four" in told()
+    before, kept = kernels("2026-11-27_multigrid_levels_h100x4.jsonl"), kernels()[0, "Restrict"]
+    parts = [before[level, "Restrict"] for level in (0, 1)]
+    said = " and ".join(f"{k['roofline_s'] / k['seconds']:.2f}" for k in parts)
+    assert f"On an H100 it reached {said} while a thread loaded its cells one by one" in told()
+    four_cells = kernels("2026-11-27_multigrid_four_cells_h200x4.jsonl")[0, "Restrict"]
+    assert f"took {1e6 * four_cells['seconds']:.0f} us instead of {1e6 * kept['seconds']:.0f}" in told()
 
 
 def test_what_choosing_says_of_bubbles():

@@ -69,6 +69,13 @@ def test_what_wider_blocks_took():
     assert f"on one GPU 512 take {alone[0]} and {alone[1]}" in told()
 
 
+def test_what_shapes_of_tensor_cores_reach():
+    name = "2026-11-27_tensor_shapes_h200.jsonl"
+    rates = json.loads((ROOT / "bench" / "records" / name).read_text(encoding="utf-8"))["teraflops"]
+    wide, used = (rates[f"{shape}, 4 warps"] for shape in ("m16n8k4", "m8n8k4"))
+    assert f"with the same bits ({wide:.0f} and {used:.0f} Tflop/s, `{name}`)" in told()
+
+
 def test_what_other_sizes_of_tasks_took():
     text = (ROOT / "bench" / "records" / RECORD).read_text(encoding="utf-8")
     small, large = (
