@@ -3,12 +3,13 @@
 //
 //   bench_triangular 7 100 metis_100.i32 [width=256] [task=131072] [subtree=196608] [always=8] [columns=1] [ranks=1]
 //                    [part=5632] [direction=forward|backward] [blocks=0] [repeats=15] [described=h100x2|h200x4]
-//                    [most=32] [long=180224]
+//                    [most=32] [long=180224] [trace=0]
 //   bench_triangular 7 100 metis_100.i32 algorithm=paper [layout=2x1] [width=128] [always=8] [blocks=0] [repeats=15]
 //
 // The second is paper 004's Algorithm 1, one column of b forward, on as many GPUs as the layout has ranks; its seconds are
 // those from the launch of its kernel WAIT on, and kernel_seconds those from the begin of SOLVE on. Of the first, also without
 // CUDA, predicted_seconds are those of python/sordino/machines/NAME.json, where described=NAME; repeats=0 only predicts.
+// trace=1 adds what one traced solve says of its critical path (solve_trace.hpp).
 // A pass takes up to `most` columns, and its tasks, where these are more than eight, up to `long` bytes.
 // 7, 27 or 5 points; cells along a side (27 points have 3 unknowns each); a file of 32-bit numbers, the k-th cell of the order,
 // or - for nested dissection along planes.
@@ -23,6 +24,7 @@
 #include "sordino/trsv/model_solve.hpp"
 #include "sordino/trsv/paper_layout.hpp"
 #if SORDINO_WITH_CUDA
+#include "solve_trace.hpp"
 #include "sordino/trsv/cuda/gpu_solve.hpp"
 #include "sordino/trsv/cuda/paper_gpu_solve.hpp"
 #endif
@@ -86,12 +88,7 @@ std::vector<double> times(const Blocks& blocks, const Plan& plan, const Words& w
   const std::vector<double> b(std::size_t(blocks.n * columns), 1.0);
   std::vector<double> seconds = gpu.time(plan.direction, b.data(), columns, int(words.number("repeats", 15)) + 2);
   seconds.erase(seconds.begin(), seconds.begin() + 2);
-  if (const auto trace = words.values.find("trace"); trace != words.values.end()) {
-    const std::vector<TaskTrace> found = gpu.trace(plan.direction, b.data());
-    std::FILE* file = std::fopen(trace->second.c_str(), "wb");
-    std::fwrite(found.data(), sizeof(TaskTrace), found.size(), file);
-    std::fclose(file);
-  }
+  if (words.number("trace", 0)) SolveTrace(blocks, plan, gpu.trace(plan.direction, b.data())).print();
   return seconds;
 }
 

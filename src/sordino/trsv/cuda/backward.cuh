@@ -69,13 +69,13 @@ __device__ __forceinline__ void add_products(const Worker<V, K>& w, int shares, 
 /// Workers: false if a wait is lost. `a` is of this task, and then of the next one, which is looked at while this one is
 /// multiplied.
 template <class V, int K>
-__device__ __forceinline__ bool sum_part(const Worker<V, K>& w, int slot, AheadBack& a, u32& uses, u64& began) {
+__device__ __forceinline__ bool sum_part(const Worker<V, K>& w, int slot, AheadBack& a, u32& uses) {
   const QueuedTask& t = w.desk.task[slot];
   const Block& b = t.block;
   const Shares shares(w.thread(), b.width);
   w.await_numbers(t, a.need, [&] { return gather_rows(w, t, a, [] { return true; }); });
   if (w.desk.lost) return give_up(w, t, uses);
-  began = w.clock();
+  w.stamp(t.id, &TaskTrace::began);
   wait_for<Meeting::task_known>();
   look_ahead(w, slot ^ 1, a);
   i32 strip = t.first;
@@ -154,14 +154,14 @@ __device__ __forceinline__ bool add_partials(const Worker<V, K>& w, const Queued
 
 /// Workers: x of columns, of which each thread has a share of the parts' sums and of the near rows. False if a wait is lost.
 template <class V, int K>
-__device__ __forceinline__ bool close_columns(const Worker<V, K>& w, int slot, AheadBack& a, u32& uses, u64& began) {
+__device__ __forceinline__ bool close_columns(const Worker<V, K>& w, int slot, AheadBack& a, u32& uses) {
   const QueuedTask& t = w.desk.task[slot];
   const i32 columns = t.end - t.first;
   const Shares s(w.thread(), columns);
   V acc[1][2][K] = {};
   w.await_numbers(t, a.need, [&] { return gather_rows(w, t, a, [&] { return add_partials(w, t, s, acc[0][0]); }); });
   if (w.desk.lost) return give_up(w, t, uses);
-  began = w.clock();
+  w.stamp(t.id, &TaskTrace::began);
   const i32 result = a.result;
   wait_for<Meeting::task_known>();
   look_ahead(w, slot ^ 1, a);
@@ -185,11 +185,11 @@ __device__ __forceinline__ bool close_columns(const Worker<V, K>& w, int slot, A
 
 /// Workers: the task in `slot`. False if a wait is lost; then nothing is on its way to the block.
 template <class V, int K>
-__device__ bool carry_back(const Worker<V, K>& w, int slot, AheadBack& a, u32& uses, u64& began) {
+__device__ bool carry_back(const Worker<V, K>& w, int slot, AheadBack& a, u32& uses) {
   switch (w.desk.task[slot].kind) {
-    case Task::Kind::strips: return sum_part(w, slot, a, uses, began);
-    case Task::Kind::columns: return close_columns(w, slot, a, uses, began);
-    default: return back_subtrees(w, slot, a, uses, began);
+    case Task::Kind::strips: return sum_part(w, slot, a, uses);
+    case Task::Kind::columns: return close_columns(w, slot, a, uses);
+    default: return back_subtrees(w, slot, a, uses);
   }
 }
 

@@ -120,13 +120,13 @@ __device__ __forceinline__ void store_subtrees_back(const Worker<V, K>& w, const
 
 /// Workers: false if a wait is lost.
 template <class V, int K>
-__device__ __forceinline__ bool back_subtrees(const Worker<V, K>& w, int slot, AheadBack& a, u32& uses, u64& began) {
+__device__ __forceinline__ bool back_subtrees(const Worker<V, K>& w, int slot, AheadBack& a, u32& uses) {
   const QueuedTask& t = w.desk.task[slot];
   w.desk.copy.wait(w.pieces_of(t), uses);
   const i32* const outside = w.program_of(t) + (t.end - t.first) * i32(sizeof(SmallBlockBack) / sizeof(i32));
   w.await_numbers(t, a.need, [&] { return gather_subtrees(w, t, outside); });
   if (w.desk.lost) return false;
-  began = w.clock();
+  w.stamp(t.id, &TaskTrace::began);
   wait_for<Meeting::task_known>();
   look_ahead(w, slot ^ 1, a);
   multiply_back(w, t);

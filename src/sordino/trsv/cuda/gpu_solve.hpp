@@ -17,9 +17,10 @@ struct GpuOptions {
   double timeout = 10;              // seconds that a wait on a GPU may take; 0: forever
 };
 
-/// When a thread block took a task, had all that it needs, and had stored its results: nanoseconds on the device's clock.
+/// When a thread block took a task, had the numbers and the values that it needs, had multiplied, and had stored its results:
+/// nanoseconds on the device's clock. 0: a task of this kind has no such time.
 struct TaskTrace {
-  u64 taken = 0, began = 0, ended = 0;
+  u64 taken = 0, began = 0, came = 0, multiplied = 0, ended = 0;
 };
 
 /// What a rank's GPU holds for its part of a factor and of plans.

@@ -38,6 +38,13 @@ void require_fits(Direction direction, const Task& t, const Block& b) {
                  std::to_string((t.end - t.first) * b.strip_rows));
 }
 
+/// As many lanes share two rows as leave every pair to some, if each then has four columns or more.
+i32 log_of_lanes(i32 pairs, i32 width) {
+  i32 log = 0;
+  while (log < 5 && (2 << log) * pairs <= worker_numbers() && (4 << log) <= width) log++;
+  return log;
+}
+
 }  // namespace
 
 template <class V>
@@ -77,8 +84,11 @@ template <class V>
 void RankTables<V>::set_strips(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const {
   q.values = place_of_strip(blocks, t, t.first);
   q.value_bytes = q.piece_bytes = i32(values_of(blocks, t) * i64(sizeof(V)));  // strips lie in a row
+  q.lanes_log = log_of_lanes((t.end - t.first) * q.block.strip_rows / 2, q.block.width);
+  const StripRange near = blocks.near[std::size_t(t.block)];
+  q.is_urgent = near.first < t.end && t.first < near.end;
   shape.operands = std::max(shape.operands, q.block.width);
-  shape.products = std::max(shape.products, (t.end - t.first) * q.block.strip_rows);
+  shape.products = std::max({shape.products, (t.end - t.first) * q.block.strip_rows, q.block.width});
 }
 
 template <class V>

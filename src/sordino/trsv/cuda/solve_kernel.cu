@@ -13,11 +13,9 @@ namespace {
 template <class V, int K, Direction direction>
 __device__ bool work(const Worker<V, K>& w) {
   if constexpr (direction == Direction::forward)
-    return work<Ahead<V, K>>(
-        w, [&](int slot, Ahead<V, K>& ahead, u32& uses, u64& began) { return carry_forward(w, slot, ahead, uses, began); });
+    return work<Ahead<V, K>>(w, [&](int slot, Ahead<V, K>& ahead, u32& uses) { return carry_forward(w, slot, ahead, uses); });
   else
-    return work<AheadBack>(
-        w, [&](int slot, AheadBack& ahead, u32& uses, u64& began) { return carry_back(w, slot, ahead, uses, began); });
+    return work<AheadBack>(w, [&](int slot, AheadBack& ahead, u32& uses) { return carry_back(w, slot, ahead, uses); });
 }
 
 /// Blocks stay until the queue is empty. Whoever holds a ticket waits for smaller ones only, which are held, or done: so it

@@ -194,14 +194,14 @@ __device__ __forceinline__ void multiply_rounds(const WideWorker<P>& w, const Qu
 /// Workers: the task in `slot`; false if a wait was lost. `a` is of this task, and then of the next one, which is looked at
 /// while this one is multiplied.
 template <int P>
-__device__ __forceinline__ bool carry_forward(const WideWorker<P>& w, int slot, WideAhead& a, u32& uses, u64& began) {
+__device__ __forceinline__ bool carry_forward(const WideWorker<P>& w, int slot, WideAhead& a, u32& uses) {
   const QueuedTask& t = w.desk.task[slot];
   const bool is_strips = t.kind == Task::Kind::strips;
   if (is_strips) w.wait_for_hints(t, a.need);
   w.desk.copy.wait(w.pieces_of(t), uses);
   if (is_strips) {
     if (w.desk.lost) return false;
-    began = w.clock();
+    w.stamp(t.id, &TaskTrace::began);
     make_operand(w, t.block, a);
     let_copies_follow();
     meet_workers();

@@ -11,8 +11,7 @@ namespace {
 
 template <int P>
 __device__ bool work(const WideWorker<P>& w) {
-  return work<WideAhead>(
-      w, [&](int slot, WideAhead& ahead, u32& uses, u64& began) { return carry_forward(w, slot, ahead, uses, began); });
+  return work<WideAhead>(w, [&](int slot, WideAhead& ahead, u32& uses) { return carry_forward(w, slot, ahead, uses); });
 }
 
 /// As the kernel for fewer columns: it does not matter in which order blocks begin, or whether all are there at once.

@@ -4,7 +4,7 @@
 
 namespace sordino::trsv {
 
-/// The workers' part: false if a wait is lost. `carry`(slot, ahead, uses, began) carries out the task in a slot of the desk;
+/// The workers' part: false if a wait is lost. `carry`(slot, ahead, uses) carries out the task in a slot of the desk;
 /// `Ahead` is what a thread knows of a task before.
 template <class Ahead, class W, class Carry>
 __device__ __forceinline__ bool work(const W& w, const Carry& carry) {
@@ -16,14 +16,13 @@ __device__ __forceinline__ bool work(const W& w, const Carry& carry) {
   for (int slot = 0; desk.ticket[slot] < u32(w.s.count); slot ^= 1) {
     const QueuedTask& t = desk.task[slot];
     const i32 id = t.id;
-    const u64 taken = w.clock();
-    u64 began = taken;
-    if (!carry(slot, ahead, uses, began)) {
+    w.stamp(id, &TaskTrace::taken);
+    if (!carry(slot, ahead, uses)) {
       desk.ends = true;
       come<Meeting::values_used>();
       return false;
     }
-    if (w.s.times && w.thread() == 0) w.s.times[id] = {taken, began, w.clock()};
+    w.stamp(id, &TaskTrace::ended);
   }
   return true;
 }

@@ -98,16 +98,21 @@ struct Worker {
   /// Of the needs of a task, this thread's first one.
   __device__ i32 first_need(const QueuedTask& t) const { return thread() < t.needs ? s.needs[t.need + thread()] : -1; }
 
+  /// One thread: until poll(seen) is true. False if it waits in vain.
+  template <class Poll>
+  __device__ __forceinline__ bool spin(const Poll& poll) const {
+    return cuda::spin(team, cuda::Wait::halo, s.channel, team.rank, cuda::flag_word(pass.epoch, false), poll);
+  }
+
   /// All workers: until the needs of a task are told of. What they have written may still be on its way, but in wide passes. A
   /// wait in vain is told of on the desk. `first`: first_need().
   __device__ void wait_for_hints(const QueuedTask& t, i32 first) const {
     bool lost = false;
     auto wait = [&](i32 need) {
-      lost =
-          lost || !cuda::spin(team, cuda::Wait::halo, s.channel, team.rank, cuda::flag_word(pass.epoch, false), [&](u32& seen) {
-            seen = cuda::load_relaxed(team.mine(s.flags) + need);
-            return cuda::has_come(seen, pass.epoch);
-          });
+      lost = lost || !spin([&](u32& seen) {
+               seen = cuda::load_relaxed(team.mine(s.flags) + need);
+               return cuda::has_come(seen, pass.epoch);
+             });
       if constexpr (is_wide) cuda::load_acquire(team.mine(s.flags) + need);  // what was told of is there
     };
     if (first >= 0) wait(first);
@@ -135,8 +140,10 @@ struct Worker {
     }
   }
 
-  /// One thread: what time it is, if anybody wants to know.
-  __device__ u64 clock() const { return s.times ? cuda::nanoseconds() : 0; }
+  /// All workers: what time it is for the first of them, if anybody wants to know.
+  __device__ __forceinline__ void stamp(i32 task, u64 TaskTrace::* time) const {
+    if (s.times && thread() == 0) s.times[task].*time = cuda::nanoseconds();
+  }
 
   // --- numbers ------------------------------------------------------------------------------------------------------------
 
@@ -148,25 +155,30 @@ struct Worker {
       return pass.b[i64(column) * K + r];
   }
 
-  /// One thread: sums of N slots, none where it is < 0; false if one is not there yet. All are on their way at once.
+  /// One thread: sums of N slots, none where it is < 0; all are on their way at once. False if one is not there: yet, or, where
+  /// it `waits` for them, in vain.
   template <int N>
-  __device__ __forceinline__ bool load_sums(const i32 (&slots)[N], RowWords<V, K> (&found)[N]) const {
+  __device__ __forceinline__ bool load_sums(const i32 (&slots)[N], RowWords<V, K> (&found)[N], bool waits) const {
     const V* const all = team.mine(s.sums) + pass.sums;
+    auto look = [&](u32&) {
 #pragma unroll
-    for (int n = 0; n < N; n++) found[n].load(slots[n] >= 0, all + i64(slots[n]) * K);
-    bool there = true;
+      for (int n = 0; n < N; n++) found[n].load(slots[n] >= 0, all + i64(slots[n]) * K);
+      bool there = true;
 #pragma unroll
-    for (int n = 0; n < N; n++) there = there && found[n].is_there();
-    return there;
+      for (int n = 0; n < N; n++) there = there && found[n].is_there();
+      return there;
+    };
+    u32 seen = 0;
+    return look(seen) || (waits && spin(look));
   }
 
-  /// Of one thread: the sums that a row of a front adds up, but the first two.
+  /// Of one thread: the sums that a row of a front adds up, but the first two. False if one is not there yet.
   __device__ bool add_more_sources(const RowSources& from, V (&to)[K]) const {
     bool there = true;
     for (i32 e = 2; e < from.count; e++) {
       const i32 slot[1] = {s.sources[from.more + e - 2]};
       RowWords<V, K> found[1];
-      there = load_sums(slot, found) && there;
+      there = load_sums(slot, found, false) && there;
       found[0].add_to(to);
     }
     return there;
