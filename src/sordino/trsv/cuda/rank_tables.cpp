@@ -38,6 +38,9 @@ void require_fits(Direction direction, const Task& t, const Block& b) {
                  std::to_string((t.end - t.first) * b.strip_rows));
 }
 
+/// A plan with no more is mostly ends of chains, where everybody may look at numbers: that leaves memory alone only if few do.
+constexpr i32 few_tasks = 1 << 14;
+
 /// As many lanes share two rows as leave every pair to some, if each then has four columns or more.
 i32 log_of_lanes(i32 pairs, i32 width) {
   i32 log = 0;
@@ -187,6 +190,7 @@ void RankTables<V>::add(const Blocks& blocks, const Plan& plan, bool is_wide, Qu
       set_long_strips(blocks, t, q, shape);
     else if (t.kind == Task::Kind::strips)
       forward ? set_strips(blocks, t, q, shape) : set_part(blocks, t, q, shape);
+    if (plan.count() <= few_tasks) q.is_urgent = 1;
     if (t.kind == Task::Kind::subtrees) set_subtrees(blocks, t, forward, q, programs, shape);
     shape.buffer_bytes =
         std::max(shape.buffer_bytes, ((q.rounds > 1 ? q.piece_bytes : q.value_bytes) + q.program_bytes + 127) / 128 * 128);

@@ -22,7 +22,7 @@ struct QueuedTask {
   i32 last_piece_ahead = 0;  // bytes by which the last one, of a shorter strip, begins sooner than that
   i32 strips_of_round = 0;   // of a part
   i32 lanes_log = 0;         // of strips forward: so many lanes, a power of two, share two rows,
-  i32 is_urgent = 0;         //   and the parent waits for some of them to begin
+  i32 is_urgent = 0;         //   and who waits looks at numbers, not at flags
   Task::Kind kind = Task::Kind::strips;
   i32 first = 0, end = 0;   // strips, columns or blocks
   i32 id = 0;               // in the plan: of its flag
