@@ -270,8 +270,12 @@ __device__ __forceinline__ bool carry_strips(const Worker<V, K>& w, int slot, Ah
   for (int q = 0; q < rows_of_thread; q++) rows.result[q] = a.result[q];
   w.await_numbers(t, a.need, [&] { return gather_sums(w, t, a, operand, rows.sums); });
   w.stamp(t.id, &TaskTrace::began);
-  wait_for<Meeting::task_known>();
-  look_ahead(w, slot ^ 1, a);
+  const bool is_urgent = t.is_urgent != 0;
+  auto prepare_next = [&] {
+    wait_for<Meeting::task_known>();
+    look_ahead(w, slot ^ 1, a);
+  };
+  if (!is_urgent) prepare_next();
   w.desk.copy.wait(w.pieces_of(t), uses);
   if (w.desk.lost) return false;
   w.stamp(t.id, &TaskTrace::came);
@@ -283,6 +287,7 @@ __device__ __forceinline__ bool carry_strips(const Worker<V, K>& w, int slot, Ah
     finish_by_tensor_cores(w, t, rows, used);
   else
     finish_by_lanes(w, t, pair, operand, rows, used);
+  if (is_urgent) prepare_next();  // others wait for this one
   return true;
 }
 
