@@ -75,7 +75,7 @@ struct RowsSolver::State {
   void choose();
   void choose_method();
   Load load();
-  bool symmetric();
+  bool symmetric(const CsrView& rows);
   std::string advice(Status status);
   Partition partition();
   SolveControl control(Rank& rank) const;
@@ -192,7 +192,7 @@ void RowsSolver::State::choose() {
   choose_method();
   accord.together([&] { require_roots(*chosen.method, chosen.preconditioner, A); });
   if (chosen.preconditioner == "chebyshev" || is_incomplete(chosen.preconditioner)) require_any_preconditioner(*chosen.method);
-  require_incomplete_fits(chosen, [&] { return options.symmetry != "general" && symmetric(); });
+  require_incomplete_fits(chosen, [&] { return options.symmetry != "general" && symmetric(A); });
   if (chosen.method->replicated && !alone())
     throw Error(Errc::unsupported, "solver " + chosen.method->name +
                                        " keeps whole vectors on every rank, and here each process has its rows only");
@@ -205,7 +205,7 @@ void RowsSolver::State::choose_method() {
   const bool automatic = options.solver == "auto";
   const bool positive = accord.most({positive_diagonal(A) ? 0.0 : 1.0})[0] == 0;
   const bool said = options.symmetry == "hermitian" || options.symmetry == "symmetric";
-  const bool found = (said || (options.symmetry == "auto" && automatic && positive)) && symmetric();
+  const bool found = (said || (options.symmetry == "auto" && automatic && positive)) && symmetric(A);
   if (said && !found) bad_argument("symmetry is said to be " + options.symmetry + ", and the matrix is not symmetric");
   const MethodEntry& named = sordino::method(!automatic ? options.solver : found && positive ? "cg" : "bicgstab");
   chosen.method = &method_in_schedule(named, options);
@@ -227,13 +227,13 @@ Load RowsSolver::State::load() {
 }
 
 // Which engine is to run depends on it: so an engine of its own finds out.
-bool RowsSolver::State::symmetric() {
-  if (alone()) return is_symmetric(A);
+bool RowsSolver::State::symmetric(const CsrView& rows) {
+  if (alone()) return is_symmetric(rows);
   host::HostEngine engine({.ranks = 1, .timeout = options.timeout}, accord.processes()->transport(1));
   bool found = false;
   engine.run([&](Rank& rank) {
-    auto firsts = Communicator(rank, channel).all_gather(std::vector<i64>{A.first_row});
-    found = is_symmetric(rank, A, partition_at(A.n, firsts));
+    auto firsts = Communicator(rank, channel).all_gather(std::vector<i64>{rows.first_row});
+    found = is_symmetric(rank, rows, partition_at(rows.n, firsts));
   });
   return found;
 }
@@ -368,6 +368,7 @@ void RowsSolver::update_values(const double* values) {
   });
   if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = s.accord.most({bound})[0];
   require_mapped_to_zero(updated, s.system.nullspace, s.options, s.accord);
+  require_incomplete_fits(s.chosen, [&] { return s.symmetric(updated); });
   refactorize(s.engine(), s.parts, s.chosen, updated, s.A);
   s.values.swap(s.next_values);
   s.A = updated;

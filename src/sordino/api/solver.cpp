@@ -294,6 +294,7 @@ void Solver::update_values(const double* values) {
   require_symmetry_of(*s.chosen.method, updated);
   require_roots(*s.chosen.method, s.chosen.preconditioner, updated);
   require_mapped_to_zero(updated, s.system.nullspace);
+  require_incomplete_fits(s.chosen, [&] { return symmetry_of(updated).symmetric; });
   bool held = s.holds(updated);
   if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   if (s.scaled) s.rescale(updated);

@@ -126,6 +126,7 @@ class Aggregator : private cuda::Workbench {
     start("begin_pairing", begin_pairing, A.n, v);
     if (heard(failed_)) throw Error(Errc::unsupported, "a GPU pairs rows that are strongly coupled with each other alike");
     start_blocks("choose_partners", choose_partners, std::min(blocks_, blocks_for(A.n)), v, taken_.data());
+    if (heard(failed_)) throw Error(Errc::unsupported, "rows are paired along lines that are too long for a GPU");
     start("choose_joined", choose_joined, A.n, v);
     copy(v.open, v.others, A.n, cudaMemcpyDeviceToDevice);
     start("find_rooted", find_rooted, A.n, v);

@@ -4,6 +4,7 @@
 #include <cuda/atomic>
 
 #include "sordino/precond/choosing.hpp"
+#include "sordino/runtime/cuda/memory.cuh"
 #include "sordino/runtime/cuda/workbench.cuh"
 
 namespace sordino::aggregate_kernels {
@@ -29,7 +30,7 @@ struct PairView {
   i32* of;      // [n] a row of its aggregate, then its number; or `outside`
   i32* first;   // [n] the first row of the aggregate of which this one stands for all
   i32* before;  // [n + 1] whether a row is the first of its aggregate; then how many are before it
-  i32* failed;  // whether two rows are not the same for each other
+  i32* failed;  // whether two rows are not the same for each other, or wait for one another for too long
 
   __device__ aggregates::Joining joining() const { return {state, joins}; }
   __device__ OneRanks rank_of(i64 row) const {
@@ -88,9 +89,13 @@ static __global__ void begin_pairing(PairView v) {
   }
 }
 
-/// Warps take 32 rows each, in their order: so whom a row waits for is at work, or done.
+/// Nanoseconds for which rows may wait for one another: long lines of them are chosen along one by one.
+constexpr u64 most_patience = 5'000'000'000;
+
+/// Warps take 32 rows each, in their order: so whom a row waits for is at work, or done. It gives up where lines are too long.
 static __global__ void choose_partners(PairView v, u32* rows_taken) {
   const int lane = int(threadIdx.x) % 32;
+  const u64 begin = cuda::nanoseconds();
   while (true) {
     u32 some = lane == 0 ? atomicAdd(rows_taken, 1u) : 0;
     some = __shfl_sync(all_lanes, some, 0);
@@ -98,8 +103,13 @@ static __global__ void choose_partners(PairView v, u32* rows_taken) {
     if (first >= v.n) return;
     bool done = i >= v.n;
     Choosing choosing{i, done ? OneRanks{0, 0} : v.rank_of(i)};
-    while (!__all_sync(all_lanes, done))
+    for (u32 looks = 1; !__all_sync(all_lanes, done); looks++) {
       if (!done) done = choosing.is_done(v.rule, SharedStates{v.state});
+      if (looks % 1024 == 0 && __any_sync(all_lanes, cuda::nanoseconds() - begin > most_patience)) {
+        *v.failed = 1;
+        return;
+      }
+    }
   }
 }
 
