@@ -6,9 +6,10 @@ python bench/beside_cudss.py [MATRIX...] --orders FOLDER --make-orders
 
 A matrix is `7:N`, `27:N` or `5:N`, as of bench/true_factors.py, or a file, symmetric positive definite. FOLDER has
 METIS's orders, such as metis_7_64.i32 or metis_bcsstk16.i32: 32-bit numbers, the k-th cell of the order, or row of a
-file's matrix; --make-orders writes them, with pymetis. Order own is the one that cuDSS finds, which ours is given then.
-BENCH is bench_triangular, compiled with CUDA: it has the structure of the factor, and invented values. Matrices of
---true are factored by SuperLU, too, with pivots on the diagonal, and L and U solved with by sordino.factorized.
+file's matrix; --make-orders writes them, with pymetis. Order own is the one that cuDSS finds, which ours is given then,
+if it keeps the unknowns of each cell together. BENCH is bench_triangular, compiled with CUDA: it has the structure of
+the factor, and invented values. Matrices of --true are factored by SuperLU, too, with pivots on the diagonal, and L and
+U solved with by sordino.factorized.
 
 One line of JSON for each matrix and number of right-hand sides; what cuDSS solves is verified, or there are no times.
 `*_s` of cuDSS and of invented values are seconds on the GPU, `*called_s` by the host's clock, with a wait for the GPU.
