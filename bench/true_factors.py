@@ -3,11 +3,11 @@
 python bench/true_factors.py [MATRIX...] [--engine host|cuda] [--ranks 1,2,4] [--threads N] [--ordering auto]
     [--repeats 20] [--record FILE]
 
-A matrix is a file, or `7:N`, N^3 cells of 7 points, `27:N`, of 27 points and three unknowns a cell, or `ilu0:N`, whose
-factors are those of ILU(0) of `7:N`. All others are factored by sordino.splu, on the host. On engine cuda vectors are
-CuPy's and stay on the GPU; SpSV has its analysis beforehand, and is left out without CuPy or cuSPARSE. Each time is the
-median of synchronised calls, b = T x with random x. Setup has what is paid once: ours with its plan, its trial of
-refinement and the way to the GPU, SpSV's with its analysis and its way to the GPU.
+A matrix is a file, or `7:N`, N^3 cells of 7 points, `27:N`, of 27 points and three unknowns a cell, `5:N`, N^2 cells,
+or `ilu0:N`, whose factors are those of ILU(0) of `7:N`. All others are factored by sordino.splu, on the host. On engine
+cuda vectors are CuPy's and stay on the GPU; SpSV has its analysis beforehand, and is left out without CuPy or cuSPARSE.
+Each time is the median of synchronised calls, b = T x with random x. Setup has what is paid once: ours with its plan,
+its trial of refinement and the way to the GPU, SpSV's with its analysis and its way to the GPU.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def name_of(word: str) -> str:
 def matrix_of(word: str) -> Any:
     """The matrix of a word of the command line."""
     kind, _, side = word.partition(":")
-    if kind not in ("7", "27", "ilu0") or not side.isdigit():
+    if kind not in ("5", "7", "27", "ilu0") or not side.isdigit():
         return sp.csr_array(sordino.io.read_matrix(word).matrix)
-    cells = (int(side),) * 3
+    cells = (int(side), int(side), 1 if kind == "5" else int(side))
     if kind != "27":
         return sordino.poisson(*cells)
     coupled = np.eye(3) + 0.25

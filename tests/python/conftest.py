@@ -27,6 +27,7 @@ def _load(name):
 
 fake = _load("fake_core")
 bem_reference = _load("bem_reference")
+cudss_stand_in = _load("cudss_stand_in")
 
 
 @pytest.fixture
