@@ -34,8 +34,7 @@ struct Ahead {
 template <class V, int K>
 __device__ __forceinline__ void look_at_column(const Worker<V, K>& w, const Block& b, i32 j, ColumnAhead<V, K>& a) {
   a.sources = w.s.row_sources[b.source + j];
-#pragma unroll
-  for (int r = 0; r < K; r++) a.b[r] = w.b(b.column + j, r);
+  load_b(w, b.column + j, a.b);
 }
 
 /// Workers, for the task in `slot`, if there is one. Nothing that it loads is waited for here.
@@ -112,7 +111,7 @@ __device__ __forceinline__ bool gather_sums(const Worker<V, K>& w, const Block& 
   for (int q = 0; q < C; q++)
 #pragma unroll
     for (int r = 0; r < K; r++)
-      if (wanted[q]) w.operands()[(w.thread() + q * worker_threads) * K + r] = a.columns[q].b[r] - sums[q][r];
+      if (wanted[q]) w.operands()[(w.thread() + q * worker_threads) * K + r] = told(a.columns[q].b[r]) - sums[q][r];
 #pragma unroll
   for (int q = 0; q < R; q++)
 #pragma unroll
@@ -125,7 +124,7 @@ __device__ __forceinline__ bool gather_sums(const Worker<V, K>& w, const Block& 
     V sum[1][K];
     there = gather(w, of_column, always, sum) && there;
 #pragma unroll
-    for (int r = 0; r < K; r++) w.operands()[j * K + r] = column.b[r] - sum[0][r];
+    for (int r = 0; r < K; r++) w.operands()[j * K + r] = told(column.b[r]) - sum[0][r];
   }
   return there;
 }
@@ -289,15 +288,6 @@ __device__ void store_subtrees_by_rows(const Worker<V, K, P>& w, const QueuedTas
       w.store_sums(blocks[k].slot_of_all + i, sum, t.readers);
     }
   }
-}
-
-/// Workers: the right-hand sides of subtrees' columns.
-template <class V, int K, int P>
-__device__ __forceinline__ void load_columns_by_rows(const Worker<V, K, P>& w, const QueuedTask& t) {
-#pragma unroll 4
-  for (i32 j = w.thread(); j < t.columns; j += worker_threads)
-#pragma unroll
-    for (int r = 0; r < K; r++) w.operands()[j * K + r] = w.b(t.block.column + j, r);
 }
 
 /// Workers: either, as it suits the columns.
