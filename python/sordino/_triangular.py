@@ -102,6 +102,7 @@ class FactorizedTriangle:
         Notes
         -----
         Reads the triangle once, for all columns, and thrice for each step. The first solve of a direction plans it.
+        A B that stays on a GPU is read, and X written, in its library's current stream, which is waited for once.
         """
         check_trans(trans)
         steps = refine if refine == "auto" else whole(refine, "refine", 0)

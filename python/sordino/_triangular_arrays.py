@@ -50,8 +50,6 @@ def solved_there(
             )
             errors = found.errors
             F.settle()
-        # What the solve has said is of all that the triangle solves for at this time.
-        if steps or not finite:
             finite = library.finite(x)
         if not finite and not library.finite(b):
             raise BadArgument("b holds NaN or infinity")

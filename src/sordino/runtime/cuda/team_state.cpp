@@ -209,6 +209,7 @@ void TeamState::wait_for_stream(const Member& m) {
 
 void TeamState::wait_for_started() {
   if (!is_under_way) return;
+  const OnDevice on(members[0].device);
   wait_for(members[0], [&] { return cudaEventQuery(started); });
   is_under_way = false;
   look_for_fault(members[0], hall->first_rank());

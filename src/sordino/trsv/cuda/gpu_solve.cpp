@@ -311,7 +311,7 @@ bool GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool
   const auto start = [&](cuda::TeamRank& rank, const V* from, V* to) {
     s.start(rank, direction, from, to, columns, conjugate);
   };
-  const bool finite = s.vectors.solve(b, x, s.blocks.n * columns, in, load, start);
+  const bool finite = s.vectors.solve(b, x, s.blocks.n * columns, in, s.epochs, load, start);
   s.epochs += s.passes(direction, columns);
   return finite;
 }

@@ -130,7 +130,7 @@ bool LevelGpuSolve<V>::solve(const V* b, V* x, i64 columns, bool conjugate, cons
   State& s = *state_;
   const auto load = [&](cuda::TeamRank& rank) { s.load(rank); };
   const auto start = [&](cuda::TeamRank& rank, const V* from, V* to) { s.start(rank, from, to, columns, conjugate); };
-  const bool finite = s.vectors.solve(b, x, s.n * columns, in, load, start);
+  const bool finite = s.vectors.solve(b, x, s.n * columns, in, s.epochs, load, start);
   s.count(columns);
   return finite;
 }

@@ -91,7 +91,7 @@ struct SolvePass {
   i64 sums = 0, next_sums = 0;
   // and on the way back.
   i64 x = 0, next_x = 0, partials = 0, next_partials = 0;
-  u32* not_finite = nullptr;  // of the host's: 1 where a number of x is NaN or infinite
+  u32* not_finite = nullptr;  // of the host's: the last pass with a number of x that was NaN or infinite
   u32 epoch = 0;              // counts passes
   u32 first_ticket = 0;
   i32 columns = 0;        // of a pass that has room for more: the others are zeros, and nobody's

@@ -10,7 +10,7 @@
 
 namespace sordino::trsv {
 
-/// A word of the host's in which kernels, on any GPU, say that a number of x is NaN or infinite.
+/// A word of the host's in which kernels, on any GPU, say which pass was the last with a number of x that was NaN or infinite.
 class NotFinite {
  public:
   /// `device`: one that has a context already.
@@ -24,8 +24,8 @@ class NotFinite {
   NotFinite(const NotFinite&) = delete;
 
   u32* word() const { return word_; }
-  /// What has been said since the last time; by kernels that have ended.
-  bool take() { return std::atomic_ref<u32>(*word_).exchange(0, std::memory_order_acquire) != 0; }
+  /// Whether it was one behind pass `epoch`; all have ended.
+  bool is_behind(u32 epoch) { return i32(std::atomic_ref<u32>(*word_).exchange(epoch, std::memory_order_acquire) - epoch) > 0; }
 
  private:
   u32* word_ = nullptr;
@@ -46,10 +46,10 @@ class SolveVectors {
   i64 bytes(int rank) const { return b_[std::size_t(rank)].bytes() + (rank == 0 ? x_.bytes() : 0); }
   u32* not_finite() const { return not_finite_.word(); }
 
-  /// load(rank) makes kernels ready, and start(rank, b, x) launches the passes. Returns whether x, of so many numbers, is
-  /// finite if that is waited for, as where vectors are copied, and else true.
+  /// load(rank) makes kernels ready, and start(rank, b, x) launches the passes behind pass `epoch`. Returns whether x, of so
+  /// many numbers, is finite if that is waited for, as where vectors are copied, and else true.
   template <class Load, class Start>
-  bool solve(const V* b, V* x, i64 numbers, const InStream& in, const Load& load, const Start& start) {
+  bool solve(const V* b, V* x, i64 numbers, const InStream& in, u32 epoch, const Load& load, const Start& start) {
     const CallersVectors given(team_, b, x, std::size_t(numbers) * sizeof(V), in.stream);
     if (given.in_place()) {
       team_.start(given.stream(), [&](cuda::TeamRank& rank) {
@@ -58,7 +58,7 @@ class SolveVectors {
       });
       if (!in.waits) return true;
       team_.settle();
-      return !not_finite_.take();
+      return !not_finite_.is_behind(epoch);
     }
     if (!given.b_in_place()) reserve_b(numbers);
     if (!given.x_in_place()) reserve_x(numbers);
@@ -69,7 +69,7 @@ class SolveVectors {
       start(rank, given.b_in_place() ? b : this->b(rank.id()), given.x_in_place() ? x : this->x());
       given.take(rank, this->x());
     });
-    return !not_finite_.take();
+    return !not_finite_.is_behind(epoch);
   }
 
  private:

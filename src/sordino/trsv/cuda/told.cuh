@@ -11,16 +11,15 @@ __device__ __forceinline__ float told(float a) { return a == a ? a : __uint_as_f
 __device__ __forceinline__ double told(double a) { return a == a ? a : __longlong_as_double(0x7ff8000000000000ll); }
 __device__ __forceinline__ Number told(Number a) { return {told(a.re), told(a.im)}; }
 
-/// Whoever stores a number of x says so in a pass's word if it is NaN or infinite. The host so sees it when the pass has ended,
-/// and nobody looks through x.
-template <class V>
-__device__ __forceinline__ void look_at(const V& x, u32* not_finite) {
-  if constexpr (sizeof(V) == sizeof(Number)) {
-    look_at(x.re, not_finite);
-    look_at(x.im, not_finite);
-  } else {
-    if (!isfinite(x)) cuda::store_relaxed(not_finite, 1);
-  }
+__device__ __forceinline__ bool is_number(float a) { return isfinite(a); }
+__device__ __forceinline__ bool is_number(double a) { return isfinite(a); }
+__device__ __forceinline__ bool is_number(Number a) { return isfinite(a.re) && isfinite(a.im); }
+
+/// Whoever stores a number of x says in a word of the host's which pass that was, if it is NaN or infinite: so nobody has to
+/// look through x.
+template <class V, class Pass>
+__device__ __forceinline__ void look_at(const V& x, const Pass& pass) {
+  if (!is_number(x)) cuda::store_relaxed(pass.not_finite, pass.epoch);
 }
 
 }  // namespace sordino::trsv

@@ -168,7 +168,7 @@ struct Worker {
   __device__ void store_result(i32 row, int r, const V& x) const {
     if (is_wide && first_of_K + r >= pass.columns) return;
     pass.result[i64(row) * pass.stride + first_of_K + r] = x;
-    look_at(x, pass.not_finite);
+    look_at(x, pass);
   }
   __device__ void store_result(i32 row, const V* x) const {
 #pragma unroll
