@@ -1,7 +1,8 @@
 """Vectors in memory of an NVIDIA GPU: taken by DLPack, given back in memory of their library's own.
 
 What the core is handed is on its way in the library's current stream; with ``__dlpack__(stream=1)`` the library makes
-the legacy default stream wait for it, and for that one the core waits. x is complete when the core returns.
+the legacy default stream wait for it, and for that one the core waits. x is complete when the core returns. Triangular
+solves go into the library's own stream, where it says which that is.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ._libraries import library_of
+from ._libraries import Library, library_of
 from ._matrix import check_type
 from ._native import core
 from ._vectors import ON_CPU, HostVectors, host_array, speaks_dlpack
 from .errors import BadArgument, Unsupported
 
 _CUDA, _MANAGED = 2, 13  # DLPack's numbers
-_LEGACY_DEFAULT_STREAM = 1
+LEGACY_DEFAULT_STREAM = 1
 
 
 def taken(values: Any, n: int, what: str, as_numbers: bool = False) -> HostVectors | GpuVectors:
@@ -116,13 +117,18 @@ def handed(vector: Any) -> Any:
     if vector is None or isinstance(vector, np.ndarray):
         return vector
     with library_of(vector).there():
-        try:
-            return vector.__dlpack__(stream=_LEGACY_DEFAULT_STREAM)
-        except (BufferError, RuntimeError, TypeError, ValueError) as refused:
-            text = str(refused).split("\n")[0]
-            raise BadArgument(
-                f"a {type(vector).__name__} does not hand out its data by DLPack ({text})"
-            ) from None
+        return capsule_of(vector, LEGACY_DEFAULT_STREAM)
+
+
+def capsule_of(vector: Any, stream: int) -> Any:
+    """An array of the current GPU as a capsule, for use in a stream, which its library makes wait for its own."""
+    try:
+        return vector.__dlpack__(stream=stream)
+    except (BufferError, RuntimeError, TypeError, ValueError) as refused:
+        text = str(refused).split("\n")[0]
+        raise BadArgument(
+            f"a {type(vector).__name__} does not hand out its data by DLPack ({text})"
+        ) from None
 
 
 class CopiedVectors(HostVectors):
@@ -195,18 +201,10 @@ class GpuVectors:
             return (self._all if there else self._library.space.stack(parts)).T
 
 
-def checked_rows(B: Any, n: int, dtype: np.dtype) -> Any:
-    """As :func:`numbers_by_rows`; refuses NaN and infinity, too, which waits for the GPU."""
-    b = numbers_by_rows(B, n, dtype)
-    library = library_of(b)
-    with library.there():
-        if not library.finite(b):
-            raise BadArgument("b holds NaN or infinity")
-    return b
-
-
-def numbers_by_rows(B: Any, n: int, dtype: np.dtype) -> Any:
+def numbers_by_rows(B: Any, n: int, dtype: np.dtype, library: Library) -> Any:
     """B on a GPU as numbers of `dtype`, shape (n, k), row by row without gaps: copied where it is not so.
+
+    `library` is B's, and its GPU the current one. NaN and infinity are not looked for: who asks for X finds them there.
 
     Raises
     ------
@@ -218,6 +216,4 @@ def numbers_by_rows(B: Any, n: int, dtype: np.dtype) -> Any:
         raise BadArgument(f"b has shape {shape}, and the matrix has {n:,} rows")
     if (kind := dtype_of(B, "b")).kind not in "fiubc":
         raise BadArgument(f"b holds {kind}, not numbers")
-    library = library_of(B)
-    with library.there():
-        return library.rows(B.reshape(n, -1), dtype)
+    return library.rows(B.reshape(n, -1), dtype)

@@ -32,6 +32,12 @@ class Library:
         """While it lasts, that GPU is the library's current one."""
         return nullcontext()
 
+    def stream(self) -> int | None:
+        """The current stream of that GPU, which is the current one: its address, 1 of the legacy default stream; None
+        where the library does not say.
+        """
+        return None
+
     def doubles(self, values: Any) -> Any:
         """The same without gaps, in float64; itself where it is so."""
         dense = getattr(values, "strides", None) in (None, (8,))
@@ -128,6 +134,9 @@ class Cupy(Library):
     def there(self) -> AbstractContextManager[Any]:
         return self.device
 
+    def stream(self) -> int | None:
+        return self.space.cuda.get_current_stream().ptr or 1
+
     def doubles(self, values: Any) -> Any:
         return self.space.ascontiguousarray(values, dtype=self.space.float64)
 
@@ -166,6 +175,9 @@ class Torch(Library):
 
     def there(self) -> AbstractContextManager[Any]:
         return self.space.cuda.device(self.device)
+
+    def stream(self) -> int | None:
+        return self.space.cuda.current_stream().cuda_stream or 1
 
     def doubles(self, values: Any) -> Any:
         return values.to(self.space.float64).contiguous()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._device import checked_rows, host_copy, is_complex_array, is_on_gpu, taken
+from ._device import host_copy, is_complex_array, is_on_gpu, numbers_by_rows, taken
 from ._direct import DirectSolution, check_overflow, check_trans, stacked
 from ._factoring import Choice
 from ._factors import Factors, as_factors, is_superlu
@@ -197,12 +197,16 @@ class FactorizedLU:
         library = library_of(B) if there else Numpy()
         with library.there():
             given = None if there else taken(B, self.shape[0], "b", as_numbers=True)
-            b = checked_rows(B, self.shape[0], self.dtype) if given is None else stacked(given.columns)
+            b = stacked(given.columns) if given else numbers_by_rows(B, self.shape[0], self.dtype, library)
             arrays = self._arrays(library)
             x, found = arrays.solved(b, trans, by_triangles), None
             if improved:
                 x, found = improved(arrays, b, x)
             finite = bool(found) or library.finite(x)
+            if there:
+                self._triangles.settle()
+                if not (finite and _is_known(found)) and not library.finite(b):
+                    raise BadArgument("b holds NaN or infinity")
             parts = list(np.ascontiguousarray(x.T)) if given else []
             return given.joined(parts) if given else x.reshape(B.shape), finite, found
 
@@ -346,3 +350,8 @@ def matrix_of(factors: Factors, A: Any) -> Any:
     if matrix.shape[0] != factors.n:
         raise BadArgument(f"the matrix has {matrix.shape[0]:,} rows, and its factors {factors.n:,}")
     return matrix
+
+
+def _is_known(found: Quality | None) -> bool:
+    """Whether residuals, if there are any, are numbers, as they are not where NaN or infinity is in b or x."""
+    return found is None or bool(np.isfinite(found.residuals[-1]))

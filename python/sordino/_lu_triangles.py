@@ -68,6 +68,11 @@ class Triangles:
         """In which both are solved with."""
         return np.result_type(*(t.dtype for t in self.parts.values()))
 
+    def settle(self) -> None:
+        """Wait for all solves on GPUs; raise what one of them has failed of."""
+        for triangle in self.parts.values():
+            triangle.settle()
+
     def plans(self) -> dict[str, dict[str, np.ndarray]]:
         """What files of plans hold, by ``lower`` and ``upper``."""
         kinds = {"L": "lower", "U": "upper"}

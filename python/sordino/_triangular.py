@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ._columns import Columns
-from ._device import handed, taken
+from ._device import LEGACY_DEFAULT_STREAM, capsule_of, taken
 from ._direct import check_overflow, check_trans, stacked
-from ._libraries import library_of
+from ._libraries import Library, library_of
 from ._matrix import all_finite
 from ._native import core, translated
 from ._residuals import Residuals
@@ -102,6 +102,7 @@ class FactorizedTriangle:
         Notes
         -----
         Reads the triangle once, for all columns, and thrice for each step. The first solve of a direction plans it.
+        A B that stays on a GPU is read, and X written, in its library's current stream, which is waited for once.
         """
         check_trans(trans)
         steps = refine if refine == "auto" else whole(refine, "refine", 0)
@@ -161,14 +162,31 @@ class FactorizedTriangle:
         return self._wanted_steps[way]
 
     def solve_there(self, b: Any, trans: str) -> Any:
-        """X beside b on a GPU, shape (n, k); NaN and infinity of b are in x, too."""
-        way, conjugated = self._way(trans)
+        """X beside b on a GPU, shape (n, k), there when the library's current stream has come so far.
+
+        NaN and infinity of b are in x, too. What has failed by then is told by the next solve, or by :meth:`settle`.
+        """
         library = library_of(b)
-        with library.there(), translated():
+        with library.there():
+            return self.put_there(b, trans, library, waits=False)[0]
+
+    def put_there(self, b: Any, trans: str, library: Library, *, waits: bool) -> tuple[Any, bool]:
+        """As :meth:`solve_there`, by b's library, whose GPU is current; if it `waits`, also whether x is finite."""
+        way, conjugated = self._way(trans)
+        stream = library.stream()
+        place = LEGACY_DEFAULT_STREAM if stream is None else stream
+        with translated():
             b = library.rows(library.conjugated(b) if conjugated else b, self.dtype)
             x = library.like(b)
-            self._native.solve_there(handed(b), handed(x), way)
-            return library.conjugated(x) if conjugated else x
+            finite: bool = self._native.solve_there(
+                capsule_of(b, place), capsule_of(x, place), way, place, waits or stream is None
+            )
+            return (library.conjugated(x) if conjugated else x), finite
+
+    def settle(self) -> None:
+        """Wait for all solves on GPUs; raise what one of them has failed of."""
+        with translated():
+            self._native.settle()
 
     def _reported(self, start: float, errors: list[float], trans: str) -> None:
         self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(errors) - 1, 0)}

@@ -20,7 +20,7 @@ def stays(F: FactorizedTriangle, B: Any, trans: str, refine: int | str) -> bool:
         return False
     if is_complex_array(B) and F.dtype.kind == "f":
         return False
-    return library_of(B).has_matrices or not F.wants_steps(trans, refine)
+    return not F.wants_steps(trans, refine) or library_of(B).has_matrices
 
 
 def solved_there(
@@ -36,23 +36,24 @@ def solved_there(
     Notes
     -----
     Each x is a sum with a multiple of its own b, which is not zero: where X is finite, so is B. So X alone is looked
-    at, which waits for the GPU once, and B only to say whose fault it is. Each step of refinement costs a solve and a
-    product with T and with |T|.
+    at, by the solve itself where it is not refined, and B only to say whose fault it is. The GPU is waited for once.
+    Each step of refinement costs a solve and a product with T and with |T|.
     """
-    steps = F.steps(trans, refine)
-    b = numbers_by_rows(B, F.shape[0], F.dtype)
-    library = library_of(b)
-    x, errors = F.solve_there(b, trans), []
+    steps, library = F.steps(trans, refine), library_of(B)
     with library.there():
+        b = numbers_by_rows(B, F.shape[0], F.dtype, library)
+        x, finite = F.put_there(b, trans, library, waits=not steps)
+        errors: list[float] = []
         if steps:
             x, found = _residuals(F, library).refined(
                 b, x, trans, lambda left: F.solve_there(left, trans), steps=steps
             )
             errors = found.errors
-        finite = library.finite(x)
+            F.settle()
+            finite = library.finite(x)
         if not finite and not library.finite(b):
             raise BadArgument("b holds NaN or infinity")
-    return x.reshape(B.shape), errors, finite
+        return x.reshape(B.shape), errors, finite
 
 
 def _residuals(F: FactorizedTriangle, library: Library) -> Residuals:

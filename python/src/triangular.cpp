@@ -145,7 +145,6 @@ class PyTriangle {
   PyTriangle(Array<i64> begin, Array<i32> rows, Values values, bool unit, const nb::dict& options)
       : begin_(std::move(begin)), rows_(std::move(rows)), values_(std::move(values)), unit_(unit) {
     TriangularOptions o = options_of(options);
-    takes_gpu_vectors_ = o.engine == "cuda" && o.algorithm == "ours";
     trsv::SavedPlans plans;
     if (!options["plans"].is_none()) {
       plans = plans_of(nb::cast<nb::dict>(options["plans"]));
@@ -180,22 +179,25 @@ class PyTriangle {
     });
   }
 
-  /// Into x, which lies where b does.
-  void solve_there(GpuColumns b, GpuColumns x, const std::string& trans) {
+  /// Into x, which lies where b does, in a stream of that GPU, given by its address. Whether x is finite, if it `waits`.
+  bool solve_there(GpuColumns b, GpuColumns x, const std::string& trans, std::uintptr_t stream, bool waits) {
     const How how = how_of(trans);
-    if (!takes_gpu_vectors_)
-      throw Error(Errc::unsupported, "vectors on GPUs are solved for there by engine cuda, and by our own algorithm");
     check_rows(b);
     check_same(b, x);
-    std::visit(
+    return std::visit(
         [&]<class V>(Held<V>& held) {
-          for (const GpuColumns& a : {b, x})
-            if (a.dtype() != nb::dtype<typename Named<V>::Type>() || std::uintptr_t(a.data()) % alignof(V) != 0)
+          for (const GpuColumns* a : {&b, &x})
+            if (a->dtype() != nb::dtype<typename Named<V>::Type>() || std::uintptr_t(a->data()) % alignof(V) != 0)
               bad_argument("an array has another type, or alignment, than the triangle");
           nb::gil_scoped_release release;
-          held.solver->solve(static_cast<const V*>(b.data()), static_cast<V*>(x.data()), i64(b.shape(1)), how);
+          return held.solver->solve_there(static_cast<const V*>(b.data()), static_cast<V*>(x.data()), i64(b.shape(1)), how,
+                                          {.stream = reinterpret_cast<void*>(stream), .waits = waits});
         },
         held_);
+  }
+  void settle() {
+    nb::gil_scoped_release release;
+    std::visit([](auto& held) { held.solver->settle(); }, held_);
   }
 
   nb::tuple refine(Columns b, Columns x, const std::string& trans, int most_steps) {
@@ -295,7 +297,7 @@ class PyTriangle {
   Array<i64> begin_;
   Array<i32> rows_;
   Values values_;
-  bool unit_, takes_gpu_vectors_ = false;
+  bool unit_;
   std::variant<Held<float>, Held<double>, Held<Number>> held_;
 };
 
@@ -361,7 +363,8 @@ void define_triangular(nb::module_& m) {
   nb::class_<PyTriangle>(m, "Triangle")
       .def(nb::init<Array<i64>, Array<i32>, Values, bool, nb::dict>(), "begin"_a, "rows"_a, "values"_a, "unit"_a, "options"_a)
       .def("solve", &PyTriangle::solve, "b"_a, "trans"_a)
-      .def("solve_there", &PyTriangle::solve_there, "b"_a, "x"_a, "trans"_a)
+      .def("solve_there", &PyTriangle::solve_there, "b"_a, "x"_a, "trans"_a, "stream"_a, "waits"_a)
+      .def("settle", &PyTriangle::settle)
       .def("refine", &PyTriangle::refine, "b"_a, "x"_a, "trans"_a, "most_steps"_a)
       .def("refinements_wanted", &PyTriangle::refinements_wanted, "trans"_a)
       .def("backward_errors", &PyTriangle::backward_errors, "b"_a, "x"_a, "trans"_a)

@@ -159,7 +159,7 @@ def test_vectors_on_gpus_want_engine_cuda() -> None:
 
     b = cupy.ones((990, 1))
     with pytest.raises(Exception, match="by engine cuda, and by our own algorithm"):
-        core.solve_there(_device.handed(b), _device.handed(b), "N")
+        core.solve_there(_device.handed(b), _device.handed(b), "N", _device.LEGACY_DEFAULT_STREAM, True)
 
 
 @pytest.mark.parametrize("ranks", range(1, 1 + min(2, DEVICES)))

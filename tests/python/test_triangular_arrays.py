@@ -13,10 +13,14 @@ N = 36
 
 
 class OnGpu(_libraries.Numpy):
-    """NumPy, said to be on a GPU; `looked_at`: how often it was asked for NaN."""
+    """NumPy, said to be on a GPU; `looked_at`: how often it was asked for NaN. `current`: its stream."""
 
     on_gpu = True
     looked_at = 0
+    current = 4711
+
+    def stream(self):
+        return OnGpu.current
 
     def rows(self, values, dtype):
         return np.ascontiguousarray(values, dtype=dtype)
@@ -27,18 +31,27 @@ class OnGpu(_libraries.Numpy):
 
 
 class Native:
-    """A triangle of the core; its solves of arrays that stay are the host's, and all others are refused."""
+    """A triangle of the core; its solves of arrays that stay are the host's, and all others are refused.
+
+    `waited`: of each solve whether it was waited for; `settled`: how often all were.
+    """
 
     def __init__(self, native):
-        self.native = native
+        self.native, self.waited, self.settled = native, [], 0
 
     def __getattr__(self, name):
         if name in ("solve", "refine"):
             raise AssertionError("solved on the CPU")
         return getattr(self.native, name)
 
-    def solve_there(self, b, x, way):
+    def solve_there(self, b, x, way, stream, waits):
+        assert stream == OnGpu.current
         x[...] = self.native.solve(b, way)
+        self.waited.append(waits)
+        return bool(not waits or np.isfinite(x).all())
+
+    def settle(self):
+        self.settled += 1
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +60,7 @@ def arrays_are_on_a_gpu(monkeypatch):
     monkeypatch.setattr(_triangular_arrays, "is_on_gpu", lambda values, what: True)
     for module in (_device, _triangular, _triangular_arrays):
         monkeypatch.setattr(module, "library_of", lambda values: OnGpu())
+    monkeypatch.setattr(_triangular, "capsule_of", lambda values, stream: values)
 
 
 def on_gpu(matrix, lower=True, unit=False):
@@ -113,10 +127,12 @@ def test_where_a_library_has_no_sparse_matrices_refined_solves_go_by_way_of_the_
         F.solve(np.ones(N))
 
 
-def test_x_alone_is_looked_at_and_b_where_it_is_not_finite():
+def test_nothing_is_looked_at_unless_the_solve_has_seen_what_is_not_finite():
     F = on_gpu(sp.eye_array(N, format="csr") * 1e-200)
     F.solve(np.ones(N))
-    assert OnGpu.looked_at == 1
+    assert OnGpu.looked_at == 0 and F._native.waited == [True]
+    F.solve(np.ones(N), refine=1)  # x of the last step, which no single solve has seen
+    assert OnGpu.looked_at == 1 and F._native.settled == 1 and not any(F._native.waited[1:])
     for bad in (np.nan, -np.inf):
         for refine in (0, 1):
             with pytest.raises(sordino.BadArgument, match="b holds NaN or infinity"):
@@ -124,6 +140,18 @@ def test_x_alone_is_looked_at_and_b_where_it_is_not_finite():
     with pytest.raises(sordino.NotConverged, match="overflows") as seen:
         F.solve(np.full(N, 1e200))
     assert np.isinf(seen.value.solution.x).all()
+
+
+def test_a_solve_among_others_is_not_waited_for(monkeypatch):
+    F = on_gpu(sp.csr_array(kahan()))
+    b = kahan() @ np.ones((N, 2))
+    wanted = F.solve(b, refine=0)
+    assert np.array_equal(F.solve_there(b, "N"), wanted) and F._native.waited == [True, False]
+    monkeypatch.setattr(
+        OnGpu, "stream", lambda self: None
+    )  # a library that has none to show: it would not know when
+    monkeypatch.setattr(OnGpu, "current", _device.LEGACY_DEFAULT_STREAM)
+    assert np.array_equal(F.solve_there(b, "N"), wanted) and F._native.waited[-1]
 
 
 def test_a_sum_that_overflows_is_no_infinity():

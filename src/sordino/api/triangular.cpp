@@ -22,27 +22,6 @@ namespace {
 
 using namespace trsv;
 
-const TriangularOptions& checked(const TriangularOptions& options) {
-  require_triangular_engine(options);
-  if (options.algorithm != "ours" && options.algorithm != "paper")
-    bad_argument("the algorithm of triangular solves is ours or paper, not '" + options.algorithm + "'");
-  if ((options.layout_rows != 0 || options.layout_columns != 0) &&
-      (options.layout_rows < 1 || options.layout_columns < 1 || options.algorithm != "paper" ||
-       i64(options.layout_rows) * options.layout_columns > most_ranks))
-    bad_argument("a layout is of algorithm paper, P x Q with at most " + std::to_string(most_ranks) + " ranks");
-  if (options.ranks < 0 || options.ranks > most_ranks)
-    bad_argument("a triangular solve has 1 to " + std::to_string(most_ranks) + " ranks, and " + std::to_string(options.ranks) +
-                 " were asked for");
-  constexpr int most_blocks = 65536;
-  if (options.blocks < 0 || options.blocks > most_blocks)
-    bad_argument("blocks are 0 to " + std::to_string(most_blocks) + ", not " + std::to_string(options.blocks));
-  if (options.blocks > 0 && (options.engine != "cuda" || options.algorithm != "ours"))
-    bad_argument("blocks are thread blocks of engine cuda and algorithm ours, and this is engine " + options.engine +
-                 " and algorithm " + options.algorithm + ": leave blocks out");
-  if (options.threads < 0) bad_argument("threads is at least 0, not " + std::to_string(options.threads));
-  return options;
-}
-
 /// Throws in all processes where one has other facts of its plans: they would wait for one another in vain. Collective.
 void require_same(Accord& accord, const std::vector<i64>& facts) {
   std::vector<double> largest;  // of each half of a number, and of its complement
@@ -214,11 +193,16 @@ struct TriangularSolver<V>::State {
                              : "plans are saved for one number of ranks, and each way has chosen its own: give `ranks`");
     return other;
   }
-  void solve(const V* b, V* x, i64 columns, How how) {
+  /// Of a triangle that has values, for so many right-hand sides.
+  TriangularRunner<V>& ready(i64 columns, How how) {
+    if (columns < 1) bad_argument("a triangular system has one right-hand side or more");
     if (has_no_values)
       throw Error(Errc::unsupported,
                   "the last values of the triangle were refused when the ones before were gone: update it with others first");
-    TriangularRunner<V>& by = runner(how);
+    return runner(how);
+  }
+  void solve(const V* b, V* x, i64 columns, How how) {
+    TriangularRunner<V>& by = ready(columns, how);
     by.solve(b, x, columns, how == How::adjoint);
     modelled_seconds = by.modelled_seconds();
   }
@@ -286,9 +270,21 @@ TriangularSolver<V>::~TriangularSolver() = default;
 
 template <class V>
 void TriangularSolver<V>::solve(const V* b, V* x, i64 columns, How how) {
-  if (columns < 1) bad_argument("a triangular system has one right-hand side or more");
   const std::lock_guard lock(state_->turn);
   state_->solve(b, x, columns, how);
+}
+
+template <class V>
+bool TriangularSolver<V>::solve_there(const V* b, V* x, i64 columns, How how, const InStream& in) {
+  const std::lock_guard lock(state_->turn);
+  return state_->ready(columns, how).solve_there(b, x, columns, how == How::adjoint, in);
+}
+
+template <class V>
+void TriangularSolver<V>::settle() {
+  const std::lock_guard lock(state_->turn);
+  for (auto* way : {&state_->forward, &state_->backward})
+    if (way->runner) way->runner->settle();
 }
 
 template <class V>

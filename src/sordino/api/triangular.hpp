@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sordino/runtime/machine.hpp"
+#include "sordino/trsv/in_stream.hpp"
 #include "sordino/trsv/refinement.hpp"
 #include "sordino/trsv/saved_plans.hpp"
 #include "sordino/trsv/tiny_pivots.hpp"
@@ -70,6 +71,15 @@ class TriangularSolver {
   /// algorithm of any GPU, whose work in the legacy default stream is waited for. The first solve of a direction makes and
   /// checks its plan. The bits depend neither on ranks nor on threads. Throws Error where nothing moves for so many seconds.
   void solve(const V* b, V* x, i64 columns = 1, trsv::How how = trsv::How::plain);
+
+  /// The same of b and x on GPUs, with engine cuda and our own algorithm. On one rank, on whose GPU both are, the solve goes
+  /// into the caller's stream, behind what that was given; unless it `waits`, x is there when the stream has come so far, and
+  /// what has failed by then is thrown by the next solve, or by settle(). Else the stream is waited for first, and the solve,
+  /// too. Returns whether x is finite, which costs nothing, or true where it is not waited for. Throws `unsupported` for a
+  /// stream that is captured into a graph, and for other engines and algorithms.
+  bool solve_there(const V* b, V* x, i64 columns, trsv::How how, const trsv::InStream& in);
+  /// Until all solves have ended; throws what one of them has failed of.
+  void settle();
 
   /// x += solve(b - L x), at most so many times, with the triangle that this was made of: a step that does not lessen the
   /// backward error of the worst column is taken back, and is the last. Cost: of each step a solve and two passes over L.

@@ -170,9 +170,8 @@ std::unique_ptr<TriangularRunner<V>> runner_of(const F& factor, const trsv::Plan
   return on_host(factor, plan, options);
 }
 
-}  // namespace
-
-void require_triangular_engine(const TriangularOptions& options) {
+/// Throws bad_argument for an engine that has no triangular solve, or not by the algorithm that is asked for.
+void require_engine(const TriangularOptions& options) {
   const std::string& engine = options.engine;
   if (engine != "host" && engine != "processes" && engine != "cuda" && engine != "model")
     bad_argument("triangular systems are solved by engine host, processes, cuda or model, not by '" + engine + "'");
@@ -180,6 +179,34 @@ void require_triangular_engine(const TriangularOptions& options) {
     throw Error(Errc::unsupported, "this build of Sordino has no CUDA: engine cuda is not there");
   if (engine == "processes" && options.algorithm == "paper")
     throw Error(Errc::unsupported, "engine processes has no algorithm 'paper': take engine host, cuda or model");
+}
+
+}  // namespace
+
+template <class V>
+bool TriangularRunner<V>::solve_there(const V*, V*, i64, bool, const trsv::InStream&) {
+  throw Error(Errc::unsupported, "vectors on GPUs are solved for there by engine cuda, and by our own algorithm");
+}
+
+const TriangularOptions& checked(const TriangularOptions& options) {
+  require_engine(options);
+  if (options.algorithm != "ours" && options.algorithm != "paper")
+    bad_argument("the algorithm of triangular solves is ours or paper, not '" + options.algorithm + "'");
+  if ((options.layout_rows != 0 || options.layout_columns != 0) &&
+      (options.layout_rows < 1 || options.layout_columns < 1 || options.algorithm != "paper" ||
+       i64(options.layout_rows) * options.layout_columns > trsv::most_ranks))
+    bad_argument("a layout is of algorithm paper, P x Q with at most " + std::to_string(trsv::most_ranks) + " ranks");
+  if (options.ranks < 0 || options.ranks > trsv::most_ranks)
+    bad_argument("a triangular solve has 1 to " + std::to_string(trsv::most_ranks) + " ranks, and " +
+                 std::to_string(options.ranks) + " were asked for");
+  constexpr int most_blocks = 65536;
+  if (options.blocks < 0 || options.blocks > most_blocks)
+    bad_argument("blocks are 0 to " + std::to_string(most_blocks) + ", not " + std::to_string(options.blocks));
+  if (options.blocks > 0 && (options.engine != "cuda" || options.algorithm != "ours"))
+    bad_argument("blocks are thread blocks of engine cuda and algorithm ours, and this is engine " + options.engine +
+                 " and algorithm " + options.algorithm + ": leave blocks out");
+  if (options.threads < 0) bad_argument("threads is at least 0, not " + std::to_string(options.threads));
+  return options;
 }
 
 int ranks_there(const TriangularOptions& options) {
@@ -234,6 +261,7 @@ std::unique_ptr<TriangularRunner<V>> make_runner(PaperTriangle<V>& triangle, trs
 }
 
 #define SORDINO_RUNNERS(V)                                                                                  \
+  template class TriangularRunner<V>;                                                                       \
   template std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::Factor<V>&, const trsv::Plan&,      \
                                                             const TriangularOptions&);                      \
   template std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::LevelFactor<V>&, const trsv::Plan&, \

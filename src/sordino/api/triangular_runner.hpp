@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "sordino/api/triangular_paper.hpp"
+#include "sordino/trsv/in_stream.hpp"
 #include "sordino/trsv/level_factor.hpp"
 #include "sordino/trsv/plan.hpp"
 
@@ -15,6 +16,10 @@ class TriangularRunner {
   /// b and x [n][columns], perhaps the same; they are done with when it returns. Of the host, or where GPUs solve by our own
   /// algorithm of any GPU.
   virtual void solve(const V* b, V* x, i64 columns, bool conjugate) = 0;
+  /// The same of GPUs' vectors, together with what the caller has them do; as TriangularSolver::solve_there().
+  virtual bool solve_there(const V* b, V* x, i64 columns, bool conjugate, const trsv::InStream& in);
+  /// Until all solves have ended; throws what one of them has failed of.
+  virtual void settle() {}
   /// The factor has new values.
   virtual void update() {}
   /// Of the last solve, on a described machine; 0 elsewhere.
@@ -23,8 +28,9 @@ class TriangularRunner {
   virtual i64 bytes() const = 0;
 };
 
-/// Throws bad_argument for an engine that has no triangular solve, or not by the algorithm that is asked for.
-void require_triangular_engine(const TriangularOptions& options);
+/// The same options. Throws bad_argument for those out of range, and for an engine that has no triangular solve, or not by the
+/// algorithm that is asked for; `unsupported` for one that is not in this build.
+const TriangularOptions& checked(const TriangularOptions& options);
 /// Among which ranks may be chosen: GPUs of engine cuda, devices of a described node, one of engine host. Throws `unsupported`
 /// where engine cuda has no GPU.
 int ranks_there(const TriangularOptions& options);

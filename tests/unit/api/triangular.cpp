@@ -276,6 +276,20 @@ TEST("options that cannot be are refused in one sentence") {
   CHECK_THROWS(solver.solve(&x, &x, 0), Error, "one right-hand side or more");
 }
 
+TEST("engines without GPUs, and the paper's algorithm, solve for no vectors there, and have nothing to settle") {
+  const Columns c = triangles::grid(3, 3, 3);
+  const std::vector<double> values(c.rows.size(), 1.0), b(std::size_t(c.n), 1.0);
+  std::vector<double> x(b.size());
+  for (const TriangularOptions& o : std::vector<TriangularOptions>{{}, {.engine = "model"}, {.algorithm = "paper"}}) {
+    TriangularSolver<double> solver({c.pattern(), values.data()}, o);
+    solver.settle();
+    CHECK_THROWS(solver.solve_there(b.data(), x.data(), 1, How::plain, {}), Error, "by engine cuda, and by our own algorithm");
+    CHECK_THROWS(solver.solve_there(b.data(), x.data(), 0, How::plain, {}), Error, "one right-hand side or more");
+    solver.solve(b.data(), x.data());
+    solver.settle();
+  }
+}
+
 TEST("a triangle whose supernodes would store too many zeros is kept by rows, and is solved in all ways and types, unrefined") {
   NOTE(fresh::said());
   fresh::Random random(26);

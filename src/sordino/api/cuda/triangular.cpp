@@ -46,15 +46,24 @@ class GpuRunner final : public TriangularRunner<V> {
     require_gpus(plan.ranks, options);
   }
 
-  void solve(const V* b, V* x, i64 columns, bool conjugate) override {
+  void solve(const V* b, V* x, i64 columns, bool conjugate) override { solve_there(b, x, columns, conjugate, {}); }
+  bool solve_there(const V* b, V* x, i64 columns, bool conjugate, const trsv::InStream& in) override {
     try {
       prepare(columns);
       if constexpr (std::is_same_v<F, trsv::Factor<V>>)
-        solve_->solve(plan_.direction, b, x, columns, conjugate);
+        return solve_->solve(plan_.direction, b, x, columns, conjugate, in);
       else
-        solve_->solve(b, x, columns, conjugate);
+        return solve_->solve(b, x, columns, conjugate, in);
     } catch (...) {
-      forget();  // a team that has failed is not used again
+      forget_failed();
+      throw;
+    }
+  }
+  void settle() override {
+    try {
+      if (solve_) solve_->settle();
+    } catch (...) {
+      forget_failed();
       throw;
     }
   }
@@ -74,6 +83,10 @@ class GpuRunner final : public TriangularRunner<V> {
   void forget() {
     solve_.reset();
     columns_ = 0;
+  }
+  /// A team that has failed is not used again; what was refused has done nothing to it.
+  void forget_failed() {
+    if (solve_ && solve_->has_failed()) forget();
   }
   void prepare(i64 columns) {
     const int wanted = trsv::size_of_pass(columns, most_).room;

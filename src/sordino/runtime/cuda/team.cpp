@@ -7,6 +7,32 @@
 #include "sordino/runtime/cuda/team_state.hpp"
 
 namespace sordino::cuda {
+namespace {
+
+/// A rank's stream is the caller's, as long as this lives; what is there by then is known to be under way.
+struct LentStream {
+  TeamState& team;
+  cudaError_t& recorded;
+  cudaStream_t own;
+  LentStream(TeamState& t, cudaStream_t callers, cudaError_t& r)
+      : team(t), recorded(r), own(std::exchange(t.members[0].stream, callers)) {}
+  ~LentStream() {
+    recorded = cudaEventRecord(team.started, team.members[0].stream);
+    team.is_under_way = recorded == cudaSuccess;
+    team.members[0].stream = own;
+  }
+  LentStream(const LentStream&) = delete;
+};
+
+void refuse_captured(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  call("cudaStreamIsCapturing", cudaStreamIsCapturing(stream, &status));
+  if (status != cudaStreamCaptureStatusNone)
+    throw Error(Errc::unsupported,
+                "this stream is captured into a graph, and what is started in it counts on from call to call");
+}
+
+}  // namespace
 
 // --- a rank ----------------------------------------------------------------------------------------------------------------
 
@@ -85,6 +111,7 @@ void Team::copy_in(int rank, i64 at, const void* host, std::size_t bytes) {
   if (!state_->hall->is_local(rank) && rank >= 0 && rank < size()) return;  // its own process does
   auto& m = state_->member(rank);
   OnDevice on(m.device);
+  state_->wait_for_started();
   call("cudaMemcpyAsync", cudaMemcpyAsync(m.window + at, host, bytes, cudaMemcpyHostToDevice, m.stream));
   state_->wait_for_stream(m);
 }
@@ -92,6 +119,7 @@ void Team::copy_in(int rank, i64 at, const void* host, std::size_t bytes) {
 void Team::copy_out(int rank, i64 at, void* host, std::size_t bytes) {
   auto& m = state_->member(rank);
   OnDevice on(m.device);
+  state_->wait_for_started();
   call("cudaMemcpyAsync", cudaMemcpyAsync(host, m.window + at, bytes, cudaMemcpyDeviceToHost, m.stream));
   state_->wait_for_stream(m);
 }
@@ -160,7 +188,10 @@ void Team::run(const std::function<void(TeamRank&)>& job) {
     });
   };
   const std::string here = "process " + std::to_string(s.hall->process()) + ": ";
-  s.attempt(here, {}, [&] { s.meet_alike(); });
+  s.attempt(here, {}, [&] {
+    s.wait_for_started();
+    s.meet_alike();
+  });
   if (!s.hall->raised()) {
     if (s.is_alone()) {
       const OnDevice on(s.members[0].device);
@@ -173,6 +204,37 @@ void Team::run(const std::function<void(TeamRank&)>& job) {
     }
   }
   s.attempt(here, {}, [&] { s.meet(); });
+  if (s.hall->raised()) s.tell_cause();
+}
+
+void Team::start(cudaStream_t stream, const std::function<void(TeamRank&)>& job) {
+  TeamState& s = *state_;
+  if (!s.is_alone())
+    bad_argument("a team of one rank starts work in a caller's stream, and this one has " + std::to_string(size()));
+  if (s.hall->raised()) s.tell_cause();
+  const OnDevice on(s.members[0].device);
+  refuse_captured(stream);
+  const int id = first_rank();
+  s.attempt("rank " + std::to_string(id) + ": ", {.rank = id}, [&] {
+    s.look_for_fault(s.members[0], id);
+    if (!s.started) call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&s.started, cudaEventDisableTiming));
+    call("cudaStreamWaitEvent", cudaStreamWaitEvent(stream, s.started, 0));  // nothing, of an event that was not recorded
+    cudaError_t recorded = cudaSuccess;
+    {
+      const LentStream lent(s, stream, recorded);
+      job(s.rank(id));
+    }
+    call("cudaEventRecord", recorded);
+  });
+  if (s.hall->raised()) s.tell_cause();
+}
+
+bool Team::has_failed() const { return state_->hall->raised(); }
+
+void Team::settle() {
+  TeamState& s = *state_;
+  if (s.hall->raised()) s.tell_cause();
+  s.attempt("rank " + std::to_string(first_rank()) + ": ", {}, [&] { s.wait_for_started(); });
   if (s.hall->raised()) s.tell_cause();
 }
 

@@ -127,6 +127,13 @@ class Team {
   /// jobs and streams have ended. Throws the first cause of a failure, the same in all processes, and then on every later call:
   /// a team that failed is not used again. A rank that is alone, of all processes, has the thread of the caller.
   void run(const std::function<void(TeamRank&)>& job);
+  /// Of a rank that is alone: job(rank), on the caller's thread, launches in a stream of the caller's on that device, behind
+  /// what was started before, in whichever stream; nobody waits. What fails on the device is thrown by the next start(), run()
+  /// or settle(). Throws `unsupported` for a stream that is captured: epochs would be those of the capture in each replay.
+  void start(cudaStream_t stream, const std::function<void(TeamRank&)>& job);
+  /// Until all that was started has ended; throws the cause if a kernel waited in vain.
+  void settle();
+  bool has_failed() const;  // and so is not used again
 
  private:
   i64 take(i64 bytes);

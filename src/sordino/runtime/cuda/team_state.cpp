@@ -109,6 +109,10 @@ void TeamState::release() {
     cudaSetDevice(m.device);
     if (m.stream) cudaStreamSynchronize(m.stream);
   }
+  if (started) {
+    cudaEventSynchronize(started);
+    cudaEventDestroy(started);
+  }
   for (Member& m : members) {
     cudaSetDevice(m.device);
     for (char* window : m.mapped) cudaIpcCloseMemHandle(window);
@@ -199,13 +203,26 @@ void TeamState::tell_cause() {
   throw first;
 }
 
-// After a fault all waits on devices end by themselves, soon. Never cudaStreamSynchronize: it would hide a lost device.
 void TeamState::wait_for_stream(const Member& m) {
+  wait_for(m, [&] { return cudaStreamQuery(m.stream); });
+}
+
+void TeamState::wait_for_started() {
+  if (!is_under_way) return;
+  const OnDevice on(members[0].device);
+  wait_for(members[0], [&] { return cudaEventQuery(started); });
+  is_under_way = false;
+  look_for_fault(members[0], hall->first_rank());
+}
+
+// After a fault all waits on devices end by themselves, soon. Never cudaStreamSynchronize: it would hide a lost device.
+void TeamState::wait_for(const Member& m, const std::function<cudaError_t()>& query) {
   double begin = seconds_now(), failed_at = 0;
   for (int n = 0;; n++) {
-    cudaError_t e = cudaStreamQuery(m.stream);
+    cudaError_t e = query();
     if (e == cudaSuccess) return;
     if (e != cudaErrorNotReady) call("a kernel of the device", e);
+    cudaGetLastError();  // which is no error to be found by who looks next
     if (n < 1000) {
       std::this_thread::yield();
       continue;

@@ -51,6 +51,10 @@ struct TeamState {
   /// Does the work; what it throws is raised, and said to be `who`'s.
   void attempt(const std::string& who, const Cause& known, const std::function<void()>& work);
   void wait_for_stream(const Member& m);
+  /// Until what start() has put into streams of callers has ended.
+  void wait_for_started();
+  /// Until a query of CUDA's, of work on m's device, says success.
+  void wait_for(const Member& m, const std::function<cudaError_t()>& query);
   /// Of a stream that has ended. The kernel that gave up has said so in memory of the host, too: without that no copy is made.
   void look_for_fault(const Member& m, int rank);
   [[noreturn]] void follow_fault();
@@ -62,7 +66,9 @@ struct TeamState {
   bool pulse_is_pinned = false;
   std::vector<int> devices;
   std::vector<Member> members;
-  std::vector<TeamRank> ranks;  // of this process
+  std::vector<TeamRank> ranks;    // of this process
+  cudaEvent_t started = nullptr;  // behind what was started in a caller's stream; made with the first
+  bool is_under_way = false;      // which nobody has waited for
   i64 taken = 0;
   std::vector<std::string> channels;    // names of slots and signals
   std::unique_ptr<ThreadTeam> threads;  // null of a rank that is alone

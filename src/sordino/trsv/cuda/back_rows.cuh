@@ -1,6 +1,6 @@
 // Device code: what tasks of the way back read of others, and multiply.
 #pragma once
-#include "sordino/trsv/cuda/workers.cuh"
+#include "sordino/trsv/cuda/right_hand_sides.cuh"
 
 namespace sordino::trsv {
 
@@ -43,6 +43,7 @@ __device__ __forceinline__ void look_ahead(const Worker<V, K>& w, int slot, Ahea
 /// b of an own row i of a front, or x of one below, which is column `row` of the blocks.
 template <class V, int K>
 __device__ __forceinline__ void load_front(const Worker<V, K>& w, const Block& b, i32 i, i32 row, RowWords<V, K>& y) {
+  if (w.pass.order && i < b.width) return load_b(w, row, y);
   y.load(true, (i < b.width ? w.pass.b : w.team.mine(w.s.x) + w.pass.x) + i64(row) * K);
 }
 /// b, or -x. False if that is not there yet.
@@ -51,7 +52,7 @@ __device__ __forceinline__ bool store_front(const RowWords<V, K>& y, bool below,
   V row[K];
   memcpy(row, y.words, sizeof row);
 #pragma unroll
-  for (int r = 0; r < K; r++) to[r] = below ? V{} - row[r] : row[r];
+  for (int r = 0; r < K; r++) to[r] = below ? V{} - row[r] : told(row[r]);
   return !below || y.is_there();
 }
 

@@ -66,7 +66,10 @@ template <class V, int K>
 __device__ __forceinline__ bool gather_subtrees(const Worker<V, K>& w, const QueuedTask& t, const i32* outside) {
   const bool there = gather_list<true>(w, t.outside, w.team.mine(w.s.x) + w.pass.x, w.operands() + i64(2 * t.columns) * K,
                                        [&](i32 i) { return outside[i]; });
-  gather_list<false>(w, t.columns, w.pass.b + i64(t.block.column) * K, w.operands(), [](i32 i) { return i; });
+  if (w.pass.order)
+    load_columns_by_rows(w, t);
+  else
+    gather_list<false>(w, t.columns, w.pass.b + i64(t.block.column) * K, w.operands(), [](i32 i) { return i; });
   if (w.thread() < K) w.operands()[i64(2 * t.columns + t.outside) * K + w.thread()] = V{};
   return there;
 }

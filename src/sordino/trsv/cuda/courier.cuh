@@ -34,7 +34,8 @@ struct Courier {
   /// Takes the next ticket, and looks what task that is.
   __device__ void fetch(int slot) const {
     u32 ticket = 0;
-    if (w.lane() == 0) ticket = atomicAdd(w.s.tickets, 1u) - w.pass.first_ticket;
+    if (w.lane() == 0)
+      ticket = w.pass.one_each && slot == 1 ? u32(w.s.count) : atomicAdd(w.s.tickets, 1u) - w.pass.first_ticket;
     ticket = __shfl_sync(~0u, ticket, 0);
     if (w.lane() == 0) desk.ticket[slot] = ticket;
     constexpr int words = sizeof(QueuedTask) / sizeof(u32);

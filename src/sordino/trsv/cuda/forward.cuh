@@ -82,15 +82,6 @@ __device__ void store_subtrees_by_rows(const Worker<V, K, P>& w, const QueuedTas
   }
 }
 
-/// Workers: the right-hand sides of subtrees' columns.
-template <class V, int K, int P>
-__device__ __forceinline__ void load_columns_by_rows(const Worker<V, K, P>& w, const QueuedTask& t) {
-#pragma unroll 4
-  for (i32 j = w.thread(); j < t.columns; j += worker_threads)
-#pragma unroll
-    for (int r = 0; r < K; r++) w.operands()[j * K + r] = w.b(t.block.column + j, r);
-}
-
 /// Workers: either, as it suits the columns.
 template <class V, int K, int P>
 __device__ __forceinline__ void load_columns(const Worker<V, K, P>& w, const QueuedTask& t) {

@@ -2,6 +2,7 @@
 // numbers of one task to those of the next; so a thread has looked at all that a task is before it waits for numbers, and two
 // rows belong to a few neighbouring lanes from the first sum to the store.
 #pragma once
+#include "sordino/trsv/cuda/right_hand_sides.cuh"
 #include "sordino/trsv/cuda/tensor_cores.cuh"
 
 namespace sordino::trsv {
@@ -29,8 +30,7 @@ struct Ahead {
 template <class V, int K>
 __device__ __forceinline__ void look_at_column(const Worker<V, K>& w, const Block& b, i32 j, ColumnAhead<V, K>& a) {
   a.sources = w.s.row_sources[b.source + j];
-#pragma unroll
-  for (int r = 0; r < K; r++) a.b[r] = w.b(b.column + j, r);
+  load_b(w, b.column + j, a.b);
 }
 
 /// The q-th row of the front that a thread has of a task's strips: it gathers the row's sums and stores them. As many as the
@@ -129,7 +129,7 @@ __device__ __forceinline__ bool gather_sums(const Worker<V, K>& w, const QueuedT
   for (int q = 0; q < C; q++)
 #pragma unroll
     for (int r = 0; r < K; r++)
-      if (wanted[q]) operand[(w.thread() + q * worker_threads) * K + r] = a.columns[q].b[r] - sums[q][r];
+      if (wanted[q]) operand[(w.thread() + q * worker_threads) * K + r] = told(a.columns[q].b[r]) - sums[q][r];
 #pragma unroll
   for (int q = 0; q < R; q++)
 #pragma unroll
@@ -142,7 +142,7 @@ __device__ __forceinline__ bool gather_sums(const Worker<V, K>& w, const QueuedT
     V sum[1][K];
     there = gather(w, of_column, always, waits, sum) && there;
 #pragma unroll
-    for (int r = 0; r < K; r++) operand[j * K + r] = column.b[r] - sum[0][r];
+    for (int r = 0; r < K; r++) operand[j * K + r] = told(column.b[r]) - sum[0][r];
   }
   return there;
 }

@@ -1,6 +1,7 @@
 #include "sordino/trsv/cuda/gpu_solve.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -9,7 +10,7 @@
 #include "sordino/runtime/cuda/pointers.hpp"
 #include "sordino/runtime/cuda/team.hpp"
 #include "sordino/trsv/cuda/pass_kernels.hpp"
-#include "sordino/trsv/cuda/rank_tables.hpp"
+#include "sordino/trsv/cuda/solve_vectors.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -28,7 +29,8 @@ struct GpuSolve<V>::State {
         plans{forward, backward},
         ranks((forward ? forward : backward)->ranks),
         has_wide(has_wide_passes<V>(forward, o)),
-        team({.ranks = ranks, .devices = o.devices, .window = std::size_t(window_bytes()), .timeout = o.timeout}) {
+        team({.ranks = ranks, .devices = o.devices, .window = std::size_t(window_bytes()), .timeout = o.timeout}),
+        vectors(team) {
     if (ranks > 1 && team.shares_devices())
       throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(ranks) + " ranks needs as many GPUs");
     x = team.array<V>(2 * numbers(blocks.n));
@@ -38,8 +40,8 @@ struct GpuSolve<V>::State {
     if (has_wide) wide_flags = team.array<u32>(long_tasks.count());
     ended = team.array<u32>(ranks);
     channel = team.signals("tasks of a triangular solve").channel;
-    tables.resize(std::size_t(ranks)), b.resize(std::size_t(ranks)), ordered.resize(std::size_t(ranks)),
-        partials.resize(std::size_t(ranks)), launched.resize(std::size_t(ranks));
+    tables.resize(std::size_t(ranks)), ordered.resize(std::size_t(ranks)), partials.resize(std::size_t(ranks)),
+        launched.resize(std::size_t(ranks));
     for (int r = 0; r < ranks; r++) {
       const cuda::OnDevice on(team.device(r));
       tables[std::size_t(r)] = std::make_unique<RankTables<V>>(blocks, (forward ? forward : backward)->owner, r);
@@ -52,6 +54,9 @@ struct GpuSolve<V>::State {
     for (const Plan* plan : plans)
       if (plan) find_grids(plan->direction);
   }
+
+  /// Of passes that nobody has waited for.
+  ~State() { settle_quietly(team); }
 
   const Plan& plan(Direction direction) const {
     if (!plans[std::size_t(direction)]) bad_argument("there is no plan for this direction of the triangular solve");
@@ -69,21 +74,12 @@ struct GpuSolve<V>::State {
     return std::max(2 * numbers(blocks.slots), has_wide ? blocks.slots * options.most_columns : 0);
   }
 
-  /// Room for copies of so many columns of b, on each rank's GPU, and of x, on the first one's.
-  void reserve_b(i64 columns) {
-    for (int r = 0; r < ranks; r++) reserve(b[std::size_t(r)], r, columns);
-  }
-  void reserve_x(i64 columns) { reserve(result, 0, columns); }
-  void reserve(OnGpu<V>& vectors, int rank, i64 columns) {
-    const cuda::OnDevice on(team.device(rank));
-    if (vectors.count() < blocks.n * columns) vectors = OnGpu<V>(blocks.n * columns);
-  }
-
-  /// How the kernel is launched for passes of so many columns, with as many blocks as there is room for; without shared memory
-  /// where a block has too little for that.
+  /// How the kernel is launched for passes of so many columns, with as many blocks as there is room for and tasks; without
+  /// shared memory where a block has too little for that.
   cuda::Grid grid(int rank, Direction direction, int columns) const {
     // A rank without tasks needs none, and 0 says that there is too little.
-    const i64 shared = std::max<i64>(shared_of_pass<V>(queue(rank, direction, columns).shape, columns), 16);
+    const QueueOnGpu& tasks = queue(rank, direction, columns);
+    const i64 shared = std::max<i64>(shared_of_pass<V>(tasks.shape, columns), 16);
     const void* kernel = reinterpret_cast<const void*>(kernel_of_pass<V>(direction, columns));
     int at_once = 0, multiprocessors = 0;
     if (shared > most_shared(rank)) return {.shared = 0};
@@ -91,7 +87,7 @@ struct GpuSolve<V>::State {
     call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, solve_threads(), std::size_t(shared)));
     call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, team.device(rank)));
-    return {.blocks = options.blocks > 0 ? options.blocks : at_once * multiprocessors,
+    return {.blocks = options.blocks > 0 ? options.blocks : std::clamp(tasks.count, 1, std::max(at_once * multiprocessors, 1)),
             .threads = solve_threads(),
             .shared = int(shared)};
   }
@@ -167,6 +163,7 @@ struct GpuSolve<V>::State {
   /// All passes over so many columns, in the rank's stream: from b, on the rank's GPU, to x, which all ranks reach.
   void start(cuda::TeamRank& rank, Direction direction, const V* from, V* to, i64 columns, bool conjugate) {
     const std::size_t r = std::size_t(rank.id()), d = std::size_t(direction);
+    const bool apart = are_apart(from, to, blocks.n * columns);
     u32 epoch = epochs;
     for (i64 first = 0; first < columns;) {
       const PassSize some = size_of_pass(columns - first, most_columns[d]);
@@ -175,11 +172,15 @@ struct GpuSolve<V>::State {
       t.x = x, t.sums = sums, t.partials = partials[r].data(), t.ended = ended, t.channel = channel;
       t.flags = some.is_wide() ? wide_flags : flags[d];
       const cuda::Grid& g = launched[r].grids[d][place_of_size(some.room)];
+      const bool one_each = g.blocks >= t.count;
       u32& tickets = some.is_wide() ? launched[r].wide_tickets : launched[r].tickets[d];
       if (!some.is_wide()) empty(rank, direction, some.room);
-      put_in_order(rank, from + first, columns, some, t.order);
+      // Nothing that is small is worth a kernel of its own, unless x is written where b is still read.
+      const bool in_place = one_each && apart && !some.is_wide();
+      if (!in_place) put_in_order(rank, from + first, columns, some, t.order);
       const int half = some.is_wide() ? 0 : launched[r].half[d];
-      const SolvePass<V> pass{.b = ordered[r].data(),
+      const SolvePass<V> pass{.b = in_place ? from + first : ordered[r].data(),
+                              .order = in_place ? t.order : nullptr,
                               .result = to + first,
                               .stride = columns,
                               .sums = half * numbers(blocks.slots),
@@ -188,15 +189,22 @@ struct GpuSolve<V>::State {
                               .next_x = (half ^ 1) * numbers(blocks.n),
                               .partials = half * numbers(tables[r]->partials()),
                               .next_partials = (half ^ 1) * numbers(tables[r]->partials()),
+                              .not_finite = vectors.not_finite(),
                               .epoch = ++epoch,
                               .first_ticket = tickets,
                               .columns = some.columns,
+                              .one_each = one_each,
                               .conjugate = conjugate};
       rank.launch(g, kernel_of_pass<V>(direction, some.room), rank.team(), t, pass);
-      tickets += u32(t.count + g.blocks);
+      tickets += u32(one_each ? g.blocks : t.count + g.blocks);
       use(r, direction, some);
       first += some.columns;
     }
+  }
+
+  static bool are_apart(const V* from, const V* to, i64 count) {
+    const std::less_equal<const V*> ends{};  // before it begins
+    return ends(from + count, to) || ends(to + count, from);
   }
 
   int most_narrow() const { return std::min(options.most_columns, most_columns_of_pass); }
@@ -240,6 +248,7 @@ struct GpuSolve<V>::State {
   bool has_wide;
   Plan long_tasks = plan_of_wide_passes(has_wide, blocks, plans[0], options);
   cuda::Team team;
+  SolveVectors<V> vectors;  // of callers: [n][columns]
   cuda::Symmetric<V> x, sums;
   cuda::Symmetric<u32> flags[2], wide_flags, ended;
   i32 channel = 0;
@@ -255,8 +264,6 @@ struct GpuSolve<V>::State {
   };
   std::vector<Launched> launched;
   std::vector<std::unique_ptr<RankTables<V>>> tables;
-  std::vector<OnGpu<V>> b;              // [n][columns], as the caller has it; where it is not read in place
-  OnGpu<V> result;                      // likewise, of the first rank
   std::vector<OnGpu<V>> ordered;        // [n][most columns of a pass] b in the order of the blocks
   std::vector<OnGpu<V>> partials;       // [own partial sums][most columns of a pass], twice
   std::vector<OnGpu<TaskTrace>> times;  // of a solve that is traced
@@ -287,6 +294,7 @@ GpuSolve<V>::~GpuSolve() = default;
 template <class V>
 void GpuSolve<V>::update(const Factor<V>& factor) {
   const std::lock_guard lock(turn_on_gpus());
+  state_->team.settle();
   for (int r = 0; r < state_->ranks; r++) {
     const cuda::OnDevice on(state_->team.device(r));
     state_->tables[std::size_t(r)]->fill(factor);
@@ -294,24 +302,28 @@ void GpuSolve<V>::update(const Factor<V>& factor) {
 }
 
 template <class V>
-void GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool conjugate) {
+bool GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool conjugate, const InStream& in) {
   Range range("sordino: triangular solve on GPUs");
   const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
   s.plan(direction);
-  const CallersVectors given(s.team, b, x, s.bytes(columns));
-  if (!given.b_in_place()) s.reserve_b(columns);
-  if (!given.x_in_place()) s.reserve_x(columns);
-  s.team.run([&](cuda::TeamRank& rank) {
-    OnGpu<V>& copy = s.b[std::size_t(rank.id())];
-    s.load(rank, direction);
-    given.put(rank, copy.data());
-    rank.barrier();
-    s.start(rank, direction, given.b_in_place() ? b : copy.data(), given.x_in_place() ? x : s.result.data(), columns,
-            conjugate);
-    given.take(rank, s.result.data());
-  });
+  const auto load = [&](cuda::TeamRank& rank) { s.load(rank, direction); };
+  const auto start = [&](cuda::TeamRank& rank, const V* from, V* to) {
+    s.start(rank, direction, from, to, columns, conjugate);
+  };
+  const bool finite = s.vectors.solve(b, x, s.blocks.n * columns, in, s.epochs, load, start);
   s.epochs += s.passes(direction, columns);
+  return finite;
+}
+
+template <class V>
+void GpuSolve<V>::settle() {
+  state_->team.settle();
+}
+
+template <class V>
+bool GpuSolve<V>::has_failed() const {
+  return state_->team.has_failed();
 }
 
 template <class V>
@@ -319,15 +331,15 @@ std::vector<double> GpuSolve<V>::time(Direction direction, const V* b, i64 colum
   const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
   s.plan(direction);
-  s.reserve_b(columns);
-  s.reserve_x(columns);
+  s.vectors.reserve_b(s.blocks.n * columns);
+  s.vectors.reserve_x(s.blocks.n * columns);
   const u32 passes = s.passes(direction, columns);
   const auto prepare = [&](cuda::TeamRank& rank) {
     s.load(rank, direction);
-    cuda::start_copying(s.b[std::size_t(rank.id())].data(), b, s.bytes(columns), rank.stream());
+    cuda::start_copying(s.vectors.b(rank.id()), b, s.bytes(columns), rank.stream());
   };
   const auto start = [&](cuda::TeamRank& rank) {
-    s.start(rank, direction, s.b[std::size_t(rank.id())].data(), s.result.data(), columns, false);
+    s.start(rank, direction, s.vectors.b(rank.id()), s.vectors.x(), columns, false);
   };
   return seconds_on_gpus(s.team, repeats, prepare, start, [&] { s.epochs += passes; });
 }
@@ -357,8 +369,7 @@ template <class V>
 GpuMemory GpuSolve<V>::memory(int rank) const {
   const std::size_t r = std::size_t(rank);
   return {state_->tables[r]->value_bytes(), state_->tables[r]->table_bytes(),
-          state_->window_bytes() + state_->b[r].bytes() + (rank == 0 ? state_->result.bytes() : 0) +
-              state_->ordered[r].bytes() + state_->partials[r].bytes()};
+          state_->window_bytes() + state_->vectors.bytes(rank) + state_->ordered[r].bytes() + state_->partials[r].bytes()};
 }
 
 template <class V>

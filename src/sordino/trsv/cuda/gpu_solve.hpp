@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sordino/trsv/factor.hpp"
+#include "sordino/trsv/in_stream.hpp"
 #include "sordino/trsv/plan.hpp"
 
 namespace sordino::trsv {
@@ -39,8 +40,14 @@ class GpuSolve {
   ~GpuSolve();
 
   /// b and x [n][columns], each on the host or on some GPU; they may be the same. The same bits in every solve, on any number
-  /// of GPUs. Throws Error where a rank fails or waits in vain; what is to be done then is to make another one.
-  void solve(Direction direction, const V* b, V* x, i64 columns = 1, bool conjugate = false);
+  /// of GPUs. With one rank, on whose GPU both are, passes go into the caller's stream, and are waited for only where `in` says
+  /// so; else work of that stream is waited for first, and the solve always. Returns whether x is finite, or true where that is
+  /// not waited for. Throws Error where a rank fails or waits in vain, here or in what nobody has waited for; what is to be
+  /// done then is to make another one.
+  bool solve(Direction direction, const V* b, V* x, i64 columns = 1, bool conjugate = false, const InStream& in = {});
+  /// Until all solves have ended; throws as solve().
+  void settle();
+  bool has_failed() const;  // another one is to be made
   /// The factor's values anew, after Factor::update().
   void update(const Factor<V>& factor);
 
@@ -50,7 +57,7 @@ class GpuSolve {
   /// One solve of b [n], with the times of each of the plan's tasks; only those of one rank can be compared.
   std::vector<TaskTrace> trace(Direction direction, const V* b);
   GpuMemory memory(int rank) const;
-  int blocks() const;  // of a rank's kernel, for passes with the most columns
+  int blocks() const;  // of a rank's kernel, for passes with the most columns: no more than tasks, unless options say so
   /// Columns that a pass takes at once: up to GpuOptions::most_columns, but more than 8 only of doubles, on the way forward and
   /// on GPUs that multiply doubles by tensor cores; and as many as there is shared memory for.
   int most_columns(Direction direction) const;

@@ -7,7 +7,7 @@
 #include "sordino/runtime/cuda/pointers.hpp"
 #include "sordino/runtime/cuda/team.hpp"
 #include "sordino/trsv/cuda/level_kernel.hpp"
-#include "sordino/trsv/cuda/passes.hpp"
+#include "sordino/trsv/cuda/solve_vectors.hpp"
 
 namespace sordino::trsv {
 
@@ -21,6 +21,7 @@ struct LevelGpuSolve<V>::State {
         rows(factor.rows(p.direction)),
         options(o),
         team({.ranks = p.ranks, .devices = o.devices, .window = std::size_t(window_bytes()), .timeout = o.timeout}),
+        vectors(team),
         launched(std::size_t(p.ranks)) {
     if (plan.ranks > 1 && team.shares_devices())
       throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(plan.ranks) + " ranks needs as many GPUs");
@@ -38,6 +39,9 @@ struct LevelGpuSolve<V>::State {
     }
   }
 
+  /// Of passes that nobody has waited for.
+  ~State() { settle_quietly(team); }
+
   i64 window_bytes() const { return 2 * n * options.most_columns * i64(sizeof(V)) + (1 << 16); }
 
   int blocks_of(int rank, int columns) const {
@@ -48,16 +52,6 @@ struct LevelGpuSolve<V>::State {
                                                        level_threads, 0));
     call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, team.device(rank)));
     return std::min(at_once, level_blocks_at_once) * multiprocessors;
-  }
-
-  /// Room for copies of so many columns of b, on each rank's GPU, and of x, on the first one's.
-  void reserve_b(i64 columns) {
-    for (int r = 0; r < plan.ranks; r++) reserve(launched[std::size_t(r)].b, r, columns);
-  }
-  void reserve_x(i64 columns) { reserve(result, 0, columns); }
-  void reserve(OnGpu<V>& vectors, int rank, i64 columns) {
-    const cuda::OnDevice on(team.device(rank));
-    if (vectors.count() < n * columns) vectors = OnGpu<V>(n * columns);
   }
 
   /// Before a barrier of the ranks; once, for a kernel stays as it was loaded.
@@ -79,6 +73,7 @@ struct LevelGpuSolve<V>::State {
                               .result = to + first,
                               .stride = columns,
                               .used = std::exchange(l.used, n * some),
+                              .not_finite = vectors.not_finite(),
                               .epoch = ++epoch,
                               .first_ticket = l.tickets,
                               .conjugate = conjugate};
@@ -94,20 +89,19 @@ struct LevelGpuSolve<V>::State {
   const LevelRows& rows;
   GpuOptions options;
   cuda::Team team;
+  SolveVectors<V> vectors;  // of callers: [n][columns]
   cuda::Symmetric<V> x[2];
   cuda::Symmetric<u32> ended;
   i32 channel = 0;
   u32 epochs = 0;  // passes so far
   struct Launched {
     std::unique_ptr<LevelPart<V>> part;
-    OnGpu<V> b;          // [n][columns], as the caller has it; where it is not read in place
     int blocks[4] = {};  // for passes of 1, 2, 4, 8 columns
     u32 tickets = 0;     // that all passes so far have taken
     i64 used = 0;        // numbers of x that the last pass has written
     bool loaded = false;
   };
   std::vector<Launched> launched;
-  OnGpu<V> result;  // [n][columns] likewise, of the first rank
 };
 
 template <class V>
@@ -122,6 +116,7 @@ LevelGpuSolve<V>::~LevelGpuSolve() = default;
 
 template <class V>
 void LevelGpuSolve<V>::update(const LevelFactor<V>& factor) {
+  state_->team.settle();
   for (int r = 0; r < state_->plan.ranks; r++) {
     const cuda::OnDevice on(state_->team.device(r));
     state_->launched[std::size_t(r)].part->fill(factor);
@@ -129,45 +124,45 @@ void LevelGpuSolve<V>::update(const LevelFactor<V>& factor) {
 }
 
 template <class V>
-void LevelGpuSolve<V>::solve(const V* b, V* x, i64 columns, bool conjugate) {
+bool LevelGpuSolve<V>::solve(const V* b, V* x, i64 columns, bool conjugate, const InStream& in) {
   Range range("sordino: triangular solve by levels on GPUs");
   const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
-  const CallersVectors given(s.team, b, x, std::size_t(s.n * columns) * sizeof(V));
-  if (!given.b_in_place()) s.reserve_b(columns);
-  if (!given.x_in_place()) s.reserve_x(columns);
-  s.team.run([&](cuda::TeamRank& rank) {
-    OnGpu<V>& copy = s.launched[std::size_t(rank.id())].b;
-    s.load(rank);
-    given.put(rank, copy.data());
-    rank.barrier();
-    s.start(rank, given.b_in_place() ? b : copy.data(), given.x_in_place() ? x : s.result.data(), columns, conjugate);
-    given.take(rank, s.result.data());
-  });
+  const auto load = [&](cuda::TeamRank& rank) { s.load(rank); };
+  const auto start = [&](cuda::TeamRank& rank, const V* from, V* to) { s.start(rank, from, to, columns, conjugate); };
+  const bool finite = s.vectors.solve(b, x, s.n * columns, in, s.epochs, load, start);
   s.count(columns);
+  return finite;
+}
+
+template <class V>
+void LevelGpuSolve<V>::settle() {
+  state_->team.settle();
+}
+
+template <class V>
+bool LevelGpuSolve<V>::has_failed() const {
+  return state_->team.has_failed();
 }
 
 template <class V>
 std::vector<double> LevelGpuSolve<V>::time(const V* b, i64 columns, int repeats) {
   const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
-  s.reserve_b(columns);
-  s.reserve_x(columns);
+  s.vectors.reserve_b(s.n * columns);
+  s.vectors.reserve_x(s.n * columns);
   const auto prepare = [&](cuda::TeamRank& rank) {
     s.load(rank);
-    cuda::start_copying(s.launched[std::size_t(rank.id())].b.data(), b, std::size_t(s.n * columns) * sizeof(V), rank.stream());
+    cuda::start_copying(s.vectors.b(rank.id()), b, std::size_t(s.n * columns) * sizeof(V), rank.stream());
   };
-  const auto start = [&](cuda::TeamRank& rank) {
-    s.start(rank, s.launched[std::size_t(rank.id())].b.data(), s.result.data(), columns, false);
-  };
+  const auto start = [&](cuda::TeamRank& rank) { s.start(rank, s.vectors.b(rank.id()), s.vectors.x(), columns, false); };
   return seconds_on_gpus(s.team, repeats, prepare, start, [&] { s.count(columns); });
 }
 
 template <class V>
 GpuMemory LevelGpuSolve<V>::memory(int rank) const {
   const auto& l = state_->launched[std::size_t(rank)];
-  return {l.part->value_bytes(), l.part->table_bytes(),
-          state_->window_bytes() + l.b.bytes() + (rank == 0 ? state_->result.bytes() : 0)};
+  return {l.part->value_bytes(), l.part->table_bytes(), state_->window_bytes() + state_->vectors.bytes(rank)};
 }
 
 template class LevelGpuSolve<float>;

@@ -17,9 +17,11 @@ class LevelGpuSolve {
   LevelGpuSolve(const LevelFactor<V>& factor, const Plan& plan, const GpuOptions& options = {});
   ~LevelGpuSolve();
 
-  /// b and x [n][columns], each on the host or on some GPU; they may be the same. The bits are those of LevelHostSolve, on any
-  /// number of GPUs. Throws Error where a rank fails or waits in vain; what is to be done then is to make another one.
-  void solve(const V* b, V* x, i64 columns = 1, bool conjugate = false);
+  /// As GpuSolve::solve(). The bits are those of LevelHostSolve, on any number of GPUs.
+  bool solve(const V* b, V* x, i64 columns = 1, bool conjugate = false, const InStream& in = {});
+  /// Until all solves have ended; throws as solve().
+  void settle();
+  bool has_failed() const;  // another one is to be made
   /// The factor's values anew, after LevelFactor::update().
   void update(const LevelFactor<V>& factor);
 

@@ -38,6 +38,7 @@ struct Substitution {
     for (u32 left = row.readers; left != 0; left &= left - 1)
       tell(team.at(__ffs(int(left)) - 1, s.x[pass.epoch & 1]) + at, value);
     pass.result[i64(row.row) * pass.stride + column] = value;
+    look_at(value, pass);
   }
 
   /// The whole warp, the turn-th time of K; false if the wait is lost. Lanes never wait for one another, so rows of a slice may

@@ -33,8 +33,9 @@ struct LevelPass {
   const V* b = nullptr;  // the pass's first column; rows are `stride` apart
   V* result = nullptr;
   i64 stride = 1;
-  i64 used = 0;   // numbers of the other x that the pass before has written: they are taken away while this one runs
-  u32 epoch = 0;  // counts passes
+  i64 used = 0;  // numbers of the other x that the pass before has written: they are taken away while this one runs
+  u32* not_finite = nullptr;  // of the host's: the last pass with a number of x that was NaN or infinite
+  u32 epoch = 0;              // counts passes
   u32 first_ticket = 0;
   bool conjugate = false;
 };

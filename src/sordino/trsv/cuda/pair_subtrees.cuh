@@ -2,6 +2,7 @@
 // has two columns of a row, so that rows which neighbouring lanes read or write lie in different banks, and in whole lines of
 // memory.
 #pragma once
+#include "sordino/trsv/cuda/right_hand_sides.cuh"
 #include "sordino/trsv/cuda/tensor_cores.cuh"
 
 namespace sordino::trsv {
@@ -22,8 +23,8 @@ __device__ __forceinline__ void load_columns_by_pairs(const EightsWorker<P>& w, 
 #pragma unroll 4
   for (i32 at = w.thread(); at < lanes_of_row * t.columns; at += worker_threads) {
     const i32 j = at / lanes_of_row, r = 2 * (at % lanes_of_row), column = t.block.column + j;
-    const int place = w.is_wide ? wide_place(w.first_of_K + r, column) : r;
-    two_at(w.operands() + j * columns_of_tile + r) = *reinterpret_cast<const double2*>(w.pass.b + i64(column) * P + place);
+    const double2 of_b = load_two_of_b(w, column, r);
+    two_at(w.operands() + j * columns_of_tile + r) = {told(of_b.x), told(of_b.y)};
   }
 }
 

@@ -16,21 +16,30 @@ std::mutex& turn_on_gpus() {
   return mutex;
 }
 
-CallersVectors::CallersVectors(const cuda::Team& team, const void* b, void* x, std::size_t bytes)
-    : b_(b), x_(x), bytes_(bytes) {
-  int waited_on = -1;  // b and x mostly share their GPU, whose stream is waited for once
+CallersVectors::CallersVectors(const cuda::Team& team, const void* b, void* x, std::size_t bytes, void* stream)
+    : b_(b), x_(x), bytes_(bytes), stream_(stream ? static_cast<cudaStream_t>(stream) : cudaStreamLegacy) {
+  std::vector<int> devices;
   auto is_in_place = [&](const void* vector) {
     const cuda::Place place = cuda::place_of(vector);
     if (place.memory != cuda::Memory::device) return false;
-    if (place.device != waited_on) {
-      const cuda::OnDevice on(place.device);
-      call("cudaStreamSynchronize", cudaStreamSynchronize(cudaStreamLegacy));
-      waited_on = place.device;
-    }
+    devices.push_back(place.device);
     return team.size() == 1 && team.device(0) == place.device;
   };
   b_in_place_ = is_in_place(b);
   x_in_place_ = is_in_place(x);
+  if (!in_place()) wait_for_work(devices, stream != nullptr);
+}
+
+/// A stream of the caller's is of one of them.
+void CallersVectors::wait_for_work(const std::vector<int>& devices, bool has_stream) const {
+  int waited_on = -1;  // b and x mostly share their GPU, whose stream is waited for once
+  for (const int device : devices) {
+    if (device == waited_on) continue;
+    const cuda::OnDevice on(device);
+    call("cudaStreamSynchronize", cudaStreamSynchronize(stream_));
+    if (has_stream) return;
+    waited_on = device;
+  }
 }
 
 void CallersVectors::put(cuda::TeamRank& rank, void* b) const {
@@ -44,6 +53,13 @@ void CallersVectors::take(cuda::TeamRank& rank, const void* x) const {
   if (rank.id() != 0) return;
   cuda::start_copying(x_, x, bytes_, rank.stream());
   rank.wait();
+}
+
+void settle_quietly(cuda::Team& team) noexcept {
+  try {
+    team.settle();
+  } catch (...) {  // whoever has solved was told, or will not look at x any more
+  }
 }
 
 void validate(const GpuOptions& o, int most) {

@@ -14,20 +14,27 @@ namespace sordino::trsv {
 /// not reach memory of a caller's allocator.
 class CallersVectors {
  public:
-  /// Waits for what was given to the legacy default streams of GPUs that hold them.
-  CallersVectors(const cuda::Team& team, const void* b, void* x, std::size_t bytes);
+  /// Unless all is in place, waits for what was given to `stream`, or if that is null to the legacy default streams of GPUs
+  /// that hold them.
+  CallersVectors(const cuda::Team& team, const void* b, void* x, std::size_t bytes, void* stream);
 
   bool b_in_place() const { return b_in_place_; }
   bool x_in_place() const { return x_in_place_; }
+  bool in_place() const { return b_in_place_ && x_in_place_; }
+  /// Where passes over vectors in place are put.
+  cudaStream_t stream() const { return stream_; }
   /// A rank's copy of b, before a barrier of the ranks.
   void put(cuda::TeamRank& rank, void* b) const;
   /// x from the first rank's copy, when all ranks have ended their passes.
   void take(cuda::TeamRank& rank, const void* x) const;
 
  private:
+  void wait_for_work(const std::vector<int>& devices, bool has_stream) const;
+
   const void* b_;
   void* x_;
   std::size_t bytes_;
+  cudaStream_t stream_;
   bool b_in_place_ = false, x_in_place_ = false;
 };
 
@@ -43,6 +50,9 @@ inline int place_of_size(int columns) {
 
 /// Kernels that wait for other GPUs must be there together: solves of a process take turns.
 std::mutex& turn_on_gpus();
+
+/// Until what was started has ended, before its memory goes; throws nothing.
+void settle_quietly(cuda::Team& team) noexcept;
 
 /// Throws bad_argument for a number of columns that no pass has, with wide ones or without.
 void validate(const GpuOptions& options, int most = most_columns_of_pass);

@@ -3,7 +3,6 @@
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/trsv/cuda/backward.cuh"
 #include "sordino/trsv/cuda/forward.cuh"
-#include "sordino/trsv/cuda/told.cuh"
 #include "sordino/trsv/cuda/work.cuh"
 #include "sordino/trsv/invented.hpp"
 
@@ -34,15 +33,14 @@ carry_out(const __grid_constant__ cuda::DeviceTeam team, const __grid_constant__
   if (w.thread() < worker_threads ? work<V, K, direction>(w) : Courier<V, K>{w}.serve()) end_pass(team, s, pass.epoch);
 }
 
-/// Columns of b in the order of the blocks, so that nobody looks up where they are. Arithmetic in double may keep the bits of a
-/// caller's NaN, and these are to look like a number that is there.
+/// Columns of b in the order of the blocks, so that nobody looks up where they are.
 template <class V, int K>
 __global__ void put_in_order(const V* b, i64 stride, const i32* order, i64 n, V* to) {
   const i64 k = i64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (k >= n) return;
   const i64 row = order[k];
 #pragma unroll
-  for (int r = 0; r < K; r++) to[k * K + r] = told(b[row * stride + r]);
+  for (int r = 0; r < K; r++) to[k * K + r] = b[row * stride + r];
 }
 
 template <class V>

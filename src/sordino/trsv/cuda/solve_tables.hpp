@@ -85,16 +85,19 @@ struct SolveTables {
 /// One pass of a solve, over K columns of b at a time.
 template <class V>
 struct SolvePass {
-  const V* b = nullptr;  // [n][K] in the order of the blocks
-  V* result = nullptr;   // the pass's first column; rows are `stride` apart
+  const V* b = nullptr;        // [n][K] in the order of the blocks; or as `result`, with the order that the blocks have
+  const i32* order = nullptr;  // [n] that order, of such a b
+  V* result = nullptr;         // the pass's first column; rows are `stride` apart
   i64 stride = 1;
   // Where this pass's numbers begin among all, and those of the next one: forward,
   i64 sums = 0, next_sums = 0;
   // and on the way back.
   i64 x = 0, next_x = 0, partials = 0, next_partials = 0;
-  u32 epoch = 0;  // counts passes
+  u32* not_finite = nullptr;  // of the host's: the last pass with a number of x that was NaN or infinite
+  u32 epoch = 0;              // counts passes
   u32 first_ticket = 0;
-  i32 columns = 0;  // of a pass that has room for more: the others are zeros, and nobody's
+  i32 columns = 0;        // of a pass that has room for more: the others are zeros, and nobody's
+  bool one_each = false;  // there are thread blocks for all tasks: each takes one, and looks for no other
   bool conjugate = false;
 };
 

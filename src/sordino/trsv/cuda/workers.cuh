@@ -10,6 +10,7 @@
 #include "sordino/trsv/cuda/solve_memory.cuh"
 #include "sordino/trsv/cuda/solve_tables.hpp"
 #include "sordino/trsv/cuda/subtree_program.hpp"
+#include "sordino/trsv/cuda/told.cuh"
 
 namespace sordino::trsv {
 
@@ -147,14 +148,6 @@ struct Worker {
 
   // --- numbers ------------------------------------------------------------------------------------------------------------
 
-  /// Of a column in the order of the blocks.
-  __device__ V b(i32 column, int r) const {
-    if constexpr (is_wide)
-      return pass.b[i64(column) * P + wide_place(first_of_K + r, column)];
-    else
-      return pass.b[i64(column) * K + r];
-  }
-
   /// One thread: sums of N slots, none where it is < 0; all are on their way at once. False if one is not there: yet, or, where
   /// it `waits` for them, in vain.
   template <int N>
@@ -184,10 +177,14 @@ struct Worker {
     return there;
   }
 
+  __device__ void store_result(i32 row, int r, const V& x) const {
+    if (is_wide && first_of_K + r >= pass.columns) return;
+    pass.result[i64(row) * pass.stride + first_of_K + r] = x;
+    look_at(x, pass);
+  }
   __device__ void store_result(i32 row, const V* x) const {
 #pragma unroll
-    for (int r = 0; r < K; r++)
-      if (!is_wide || first_of_K + r < pass.columns) pass.result[i64(row) * pass.stride + first_of_K + r] = x[r];
+    for (int r = 0; r < K; r++) store_result(row, r, x[r]);
   }
 
   /// Here, and where the parent is; the next pass finds their places empty.
@@ -203,9 +200,8 @@ struct Worker {
   /// Of two columns, r and the next one.
   template <class Two>
   __device__ void store_two_results(i32 row, int r, const Two& x) const {
-    V* const to = pass.result + i64(row) * pass.stride + first_of_K + r;
-    if (!is_wide || first_of_K + r < pass.columns) to[0] = x.x;
-    if (!is_wide || first_of_K + r + 1 < pass.columns) to[1] = x.y;
+    store_result(row, r, x.x);
+    store_result(row, r + 1, x.y);
   }
   template <class Two>
   __device__ void store_two_sums(i64 slot, int r, const Two& sums, u32 readers) const {
