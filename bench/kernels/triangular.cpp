@@ -5,6 +5,9 @@
 //                    [part=5632] [direction=forward|backward] [blocks=0] [repeats=15] [described=h100x2|h200x4]
 //                    [most=32] [long=180224] [trace=0]
 //   bench_triangular 7 100 metis_100.i32 algorithm=paper [layout=2x1] [width=128] [always=8] [blocks=0] [repeats=15]
+//                    [described=h100x2|h200x4]
+//
+// Of direction, ranks and layout several may be given, with commas between: a line for each, of one structure.
 //
 // The second is paper 004's Algorithm 1, one column of b forward, on as many GPUs as the layout has ranks; its seconds are
 // those from the launch of its kernel WAIT on, and kernel_seconds those from the begin of SOLVE on. Of the first, also without
@@ -15,6 +18,7 @@
 // or - for nested dissection along planes.
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 
 #include "grid_triangles.hpp"
@@ -23,6 +27,7 @@
 #include "sordino/config.hpp"
 #include "sordino/trsv/model_solve.hpp"
 #include "sordino/trsv/paper_layout.hpp"
+#include "sordino/trsv/paper_model.hpp"
 #if SORDINO_WITH_CUDA
 #include "solve_trace.hpp"
 #include "sordino/trsv/cuda/gpu_solve.hpp"
@@ -42,11 +47,19 @@ Machine described(const std::string& name) {
   m.memory_bandwidth = h200 ? 4.261e12 : 2.97e12;
   m.link_bandwidth = 370e9;
   m.put_overhead_s = 0;
-  m.triangular.bandwidth = h200 ? 3.87e12 : 2.7e12;
+  m.link_latency_s = h200 ? 6.2e-6 : 8.8e-6;
+  m.triangular.bandwidth = h200 ? 4.2e12 : 2.85e12;
   m.triangular.worker_bandwidth = 65e9;
-  m.triangular.message_s = h200 ? 1.6e-6 : 3e-6;
-  if (h200) m.triangular.step_s = 4e-6, m.triangular.flag_s = 1.5e-6, m.triangular.backward = 0.88;
+  m.triangular.message_s = 2.05e-6;
   return m;
+}
+
+/// What stands between commas, one after the other.
+std::vector<std::string> words_in(const std::string& list) {
+  std::vector<std::string> all;
+  std::istringstream in(list);
+  for (std::string word; std::getline(in, word, ',');) all.push_back(word);
+  return all;
 }
 
 /// PxQ
@@ -111,24 +124,67 @@ i64 entries_of(const Supernodes& nodes) {
   return entries;
 }
 
-int run_paper(const Grid& grid, const Supernodes& nodes, const Words& words, double begin) {
+void run_paper(const Grid& grid, const Supernodes& nodes, const Words& words, double begin) {
   const paper::Pattern pattern = paper::pattern_of(nodes, i32(words.number("width", 128)));
-  const paper::Layout layout = lay_out(pattern, layout_in(words.word("layout", "1x1")));
-  const paper::Traffic traffic = traffic_of(pattern, layout, 8);
-  print_sizes({grid, pattern.n(), entries_of(nodes), pattern.values(), nodes.count(), pattern.count(), seconds_now() - begin});
-  std::printf(", \"broadcasts\": %lld, \"reductions\": %lld, \"message_bytes\": %lld",
-              static_cast<long long>(traffic.broadcasts), static_cast<long long>(traffic.reductions),
-              static_cast<long long>(traffic.broadcast_bytes + traffic.reduction_bytes));
-  print_words(words);
+  const double found = seconds_now() - begin;
+  const paper::Cluster cluster = paper::cluster_of(described(words.word("described", "h100x2")));
+  for (const std::string& shape : words_in(words.word("layout", "1x1"))) {
+    const paper::Layout layout = lay_out(pattern, layout_in(shape));
+    const paper::Traffic traffic = traffic_of(pattern, layout, 8);
+    print_sizes({grid, pattern.n(), entries_of(nodes), pattern.values(), nodes.count(), pattern.count(), found});
+    std::printf(", \"broadcasts\": %lld, \"reductions\": %lld, \"message_bytes\": %lld, \"predicted_seconds\": %.6g",
+                static_cast<long long>(traffic.broadcasts), static_cast<long long>(traffic.reductions),
+                static_cast<long long>(traffic.broadcast_bytes + traffic.reduction_bytes),
+                predict(pattern, layout.grid, cluster).seconds);
+    Words said = words;
+    said.values["layout"] = shape;
+    print_words(said);
 #if SORDINO_WITH_CUDA
-  std::vector<double> whole, kernel;
-  for (const paper::GpuSeconds& s : times(pattern, layout, words)) whole.push_back(s.whole), kernel.push_back(s.kernel);
-  const double seconds = median_of(whole);
-  std::printf(", \"seconds\": %.6g, \"kernel_seconds\": %.6g, \"bytes_per_second\": %.4g", seconds, median_of(kernel),
-              8 * double(pattern.values()) / seconds);
+    if (words.number("repeats", 15) > 0) {
+      std::vector<double> whole, kernel;
+      for (const paper::GpuSeconds& s : times(pattern, layout, words)) whole.push_back(s.whole), kernel.push_back(s.kernel);
+      const double seconds = median_of(whole);
+      std::printf(", \"seconds\": %.6g, \"kernel_seconds\": %.6g, \"bytes_per_second\": %.4g", seconds, median_of(kernel),
+                  8 * double(pattern.values()) / seconds);
+    }
 #endif
-  std::printf("}\n");
-  return 0;
+    std::printf("}\n");
+  }
+}
+
+void run_plan(const Grid& grid, const Supernodes& nodes, const Words& words, double begin) {
+  const Blocks blocks = cut(nodes, i32(words.number("width", 256)), words.number("part", most_of_strip));
+  const double found = seconds_now() - begin;
+  const Machine machine = described(words.word("described", "h100x2"));
+  for (const std::string& way : words_in(words.word("direction", "forward")))
+    for (const std::string& ranks : words_in(words.word("ranks", "1"))) {
+      if (way != "forward" && way != "backward") bad_argument("a direction is forward or backward, and this is " + way);
+      PlanOptions options;
+      options.ranks = std::atoi(ranks.c_str());
+      options.task_bytes = words.number("task", options.task_bytes);
+      options.subtree_bytes = words.number("subtree", options.subtree_bytes);
+      const auto direction = way == "backward" ? Direction::backward : Direction::forward;
+      const double cut_at = seconds_now();
+      const Plan plan = make_plan(blocks, direction, 8, options);
+      const double planned = seconds_now() - cut_at;
+      check_plan(blocks, plan);
+      const ModelReport model =
+          model_solve(blocks, plan, 8, model_options(machine, direction, words.number("columns", 1), 0, 8));
+      print_sizes({grid, blocks.n, blocks.entries, blocks.values, nodes.count(), blocks.count(), found});
+      std::printf(", \"tasks\": %d, \"slots\": %lld, \"predicted_seconds\": %.6g, \"plan_seconds\": %.3g", plan.count(),
+                  static_cast<long long>(blocks.slots), model.seconds, planned);
+      Words said = words;
+      said.values["direction"] = way, said.values["ranks"] = ranks;
+      print_words(said);
+#if SORDINO_WITH_CUDA
+      if (words.number("repeats", 15) > 0) {
+        const double seconds = median_of(times(blocks, plan, words));
+        std::printf(", \"seconds\": %.6g, \"bytes_per_second\": %.4g", seconds, 8 * double(blocks.values) / seconds);
+      }
+#endif
+      std::printf("}\n");
+      std::fflush(stdout);
+    }
 }
 
 int run(int argc, char** argv) {
@@ -141,35 +197,10 @@ int run(int argc, char** argv) {
   const Triangle t = lower_triangle(grid, order);
   const i64 n = i64(t.begin.size()) - 1;
   const Supernodes nodes = find_supernodes({n, t.begin.data(), t.rows.data()}, {.always = i32(words.number("always", 8))});
-  if (const std::string algorithm = words.word("algorithm", "plan"); algorithm == "paper")
-    return run_paper(grid, nodes, words, begin);
-  else if (algorithm != "plan")
+  const std::string algorithm = words.word("algorithm", "plan");
+  if (algorithm != "plan" && algorithm != "paper")
     bad_argument("an algorithm is plan or paper, and this is " + algorithm);
-  const Blocks blocks = cut(nodes, i32(words.number("width", 256)), words.number("part", most_of_strip));
-  const double found = seconds_now();
-  PlanOptions options;
-  options.ranks = int(words.number("ranks", 1));
-  options.task_bytes = words.number("task", options.task_bytes);
-  options.subtree_bytes = words.number("subtree", options.subtree_bytes);
-  const auto direction = words.values.contains("direction") && words.values.at("direction") == "backward" ? Direction::backward
-                                                                                                          : Direction::forward;
-  const Plan plan = make_plan(blocks, direction, 8, options);
-  const double planned = seconds_now();
-  check_plan(blocks, plan);
-  const ModelReport model =
-      model_solve(blocks, plan, 8,
-                  model_options(described(words.word("described", "h100x2")), direction, words.number("columns", 1), 0, 8));
-  print_sizes({grid, n, blocks.entries, blocks.values, nodes.count(), blocks.count(), found - begin});
-  std::printf(", \"tasks\": %d, \"slots\": %lld, \"predicted_seconds\": %.6g, \"plan_seconds\": %.3g", plan.count(),
-              static_cast<long long>(blocks.slots), model.seconds, planned - found);
-  print_words(words);
-#if SORDINO_WITH_CUDA
-  if (words.number("repeats", 15) > 0) {
-    const double seconds = median_of(times(blocks, plan, words));
-    std::printf(", \"seconds\": %.6g, \"bytes_per_second\": %.4g", seconds, 8 * double(blocks.values) / seconds);
-  }
-#endif
-  std::printf("}\n");
+  (algorithm == "paper" ? run_paper : run_plan)(grid, nodes, words, begin);
   return 0;
 }
 

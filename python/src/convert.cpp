@@ -109,7 +109,9 @@ static TriangularTasks triangular_tasks(const nb::dict& given) {
   take("bandwidth", t.bandwidth);
   take("worker_bandwidth", t.worker_bandwidth);
   take("step_s", t.step_s);
+  take("round_s", t.round_s);
   take("small_block_s", t.small_block_s);
+  take("small_block_back_s", t.small_block_back_s);
   take("flag_s", t.flag_s);
   take("message_s", t.message_s);
   take("column", t.column);

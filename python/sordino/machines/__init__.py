@@ -42,10 +42,12 @@ late_blocks           ``{"rows": n, "seconds": s}``: a command of more than n ro
                       taken to have as many rows
 triangular            tasks of triangular solves, some of these; what is left out is the default in parentheses:
                       ``workers`` (528) of a device; ``bandwidth`` at which they take values together (0.91 of the
-                      memory's) and ``worker_bandwidth`` of one alone (12.7 times its share); ``step_s`` (5e-6) of a
-                      task, ``small_block_s`` (1.7e-6) more for each block of a subtree; ``flag_s`` (4.5e-7) to
-                      other workers and ``message_s`` (link_latency_s) to other devices; ``column`` (0.16) of further
-                      right-hand sides, in times of the first; ``backward`` (0.92) of the bandwidths on the way back
+                      memory's) and ``worker_bandwidth`` of one alone (12.7 times its share); ``step_s`` (2.8e-6) of a
+                      task, ``round_s`` (1.7e-6) more for each further round of its values, ``small_block_s``
+                      (2.3e-6) for each block of a subtree and ``small_block_back_s`` (1.5e-6) on the way back;
+                      ``flag_s`` (2.05e-6) to other workers, while nobody else asks the memory, and ``message_s``
+                      (link_latency_s) to other devices; ``column`` (0.16) of further right-hand sides, in times of
+                      the first; ``backward`` (0.92) of the bandwidths on the way back
 ====================  ===============================================================
 
 ``sources`` says of each number where it was measured, or that it is assumed.
@@ -94,7 +96,9 @@ _TASKS = (
     "bandwidth",
     "worker_bandwidth",
     "step_s",
+    "round_s",
     "small_block_s",
+    "small_block_back_s",
     "flag_s",
     "message_s",
     "column",
@@ -102,8 +106,15 @@ _TASKS = (
 )
 _CACHE, _PUSH, _LATE_BLOCKS = ("bytes", "share", "bandwidth"), ("seconds",), ("rows", "seconds")
 _EXTRAS = ("paces", "interruptions", "cache", "push", "late_blocks", "triangular")
-#: Of triangular solves as measured on an H100 (docs/theory/004.md).
-_TASKS_OF_H100 = {"step_s": 5e-6, "small_block_s": 1.7e-6, "column": 0.16, "backward": 0.92}
+#: Of triangular solves as measured on H200s and an H100 (docs/theory/004.md).
+_TASKS_OF_HOPPER = {
+    "step_s": 2.8e-6,
+    "round_s": 1.7e-6,
+    "small_block_s": 2.3e-6,
+    "small_block_back_s": 1.5e-6,
+    "column": 0.16,
+    "backward": 0.92,
+}
 _OF_MEMORY, _LONE_SHARES = 0.91, 12.7
 #: A second: each costs the model engine a step.
 _MOST_INTERRUPTIONS = 1_000_000
@@ -194,7 +205,7 @@ def _all_tasks(described: dict[str, Any]) -> dict[str, Any]:
             del given[key]
     bandwidth = given.get("bandwidth", _OF_MEMORY * described["memory_bandwidth"])
     share = bandwidth / given.get("workers", 528)
-    return {"bandwidth": bandwidth, "worker_bandwidth": _LONE_SHARES * share, **_TASKS_OF_H100, **given}
+    return {"bandwidth": bandwidth, "worker_bandwidth": _LONE_SHARES * share, **_TASKS_OF_HOPPER, **given}
 
 
 def is_random(described: dict[str, Any]) -> bool:

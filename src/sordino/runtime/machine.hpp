@@ -41,17 +41,19 @@ struct LateBlocks {
 };
 
 /// What tasks of a triangular solve take on a device; a bandwidth or latency of 0 follows from the machine's other numbers. The
-/// others were fitted on an H100 (docs/theory/004.md), and are the ones that Python's descriptions take.
+/// others were measured or fitted on H200s (docs/theory/004.md), and are the ones that Python's descriptions take.
 struct TriangularTasks {
-  int workers = 528;              // of a device: four thread blocks on each of 132 multiprocessors
-  double bandwidth = 0;           // B/s at which all workers together take values; 0: 0.91 of the memory's
-  double worker_bandwidth = 0;    // B/s at which one of them does alone; 0: 12.7 times its share of that
-  double step_s = 5e-6;           // from a task's values and needs being there to its end
-  double small_block_s = 1.7e-6;  // more for each small block of subtrees that one of a worker's four warps takes
-  double flag_s = 0.45e-6;        // from a task's end to the device's other workers seeing it
-  double message_s = 0;           // to another device of the node seeing it, beside bytes; 0: link_latency_s
-  double column = 0.16;           // time of each further right-hand side of a pass, in times that of values with the first one
-  double backward = 0.92;         // part of the bandwidths that is reached from the root to the leaves
+  int workers = 528;                   // of a device: four thread blocks on each of 132 multiprocessors
+  double bandwidth = 0;                // B/s at which all workers together take values; 0: 0.91 of the memory's
+  double worker_bandwidth = 0;         // B/s at which one of them does alone; 0: 12.7 times its share of that
+  double step_s = 2.8e-6;              // from a task's values and needs being there to its end
+  double round_s = 1.7e-6;             // more for each further round of values, which comes when the one before it is used
+  double small_block_s = 2.3e-6;       // more for each small block of subtrees that one of a worker's four warps takes,
+  double small_block_back_s = 1.5e-6;  //   and on the way back
+  double flag_s = 2.05e-6;             // from a task's end to others of the device seeing it, with memory that nobody else asks
+  double message_s = 0;                // to another device of the node seeing it, beside bytes; 0: link_latency_s
+  double column = 0.16;                // time of each further right-hand side of a pass, in times that of values with the first
+  double backward = 0.92;              // part of the bandwidths that is reached from the root to the leaves
 };
 
 struct Machine {

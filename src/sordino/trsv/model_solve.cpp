@@ -21,11 +21,17 @@ class BlockTasks : public ModelledTasks {
   BlockTasks(const Blocks& blocks, const Plan& plan, i64 value_bytes)
       : blocks_(blocks), plan_(plan), value_bytes_(value_bytes) {}
   i64 bytes(i32 t) const override { return values_of(blocks_, plan_.tasks[std::size_t(t)]) * value_bytes_; }
+  i64 round_bytes(i32 t) const override {
+    const Task& task = plan_.tasks[std::size_t(t)];
+    const bool is_part = plan_.direction == Direction::backward && task.kind == Task::Kind::strips;
+    return is_part ? values_of_round(blocks_, task) * value_bytes_ : bytes(t);
+  }
   i64 message_bytes(i32 t) const override {
     i64 count = 0;
     each_result(blocks_, plan_, plan_.tasks[std::size_t(t)], [&](i64, i64 some, bool) { count += some; });
     return count * value_bytes_;
   }
+  i64 trips(i32 t) const override { return further_trips(blocks_, plan_.direction, plan_.tasks[std::size_t(t)]); }
   double step(i32 t, const TaskTimes& times) const override { return times.step(blocks_, plan_.tasks[std::size_t(t)]); }
 
  protected:
@@ -47,6 +53,7 @@ class Clock {
         copies_(std::size_t(plan.ranks), SharedBandwidth(times_.bandwidth, times_.worker_bandwidth)),
         next_(std::size_t(plan.ranks), 0),
         idle_(std::size_t(plan.ranks), times_.workers),
+        left_(plan.tasks.size(), 0),
         ready_at_(plan.tasks.size(), -1),
         followers_(plan.tasks.size()),
         trace_(plan.tasks.size()) {
@@ -72,7 +79,10 @@ class Clock {
       const Event e = events_.top();
       events_.pop();
       now_ = e.time;
-      e.rank < 0 ? end(e.task) : arrive(e.task, e.rank);
+      if (e.rank == ends)
+        end(e.task);
+      else
+        e.rank == uses_round ? let_come(e.task) : arrive(e.task, e.rank);
     }
     if (done_ < plan_.count()) tell_who_waits();
     if (options_.traced) report_.tasks = std::move(trace_);
@@ -80,10 +90,11 @@ class Clock {
   }
 
  private:
+  static constexpr i32 ends = -1, uses_round = -2;
   struct Event {
     double time;
     u64 draw;        // among events of one time, at random with a seed
-    i32 task, rank;  // it ends, if the rank is -1; else the rank sees that
+    i32 task, rank;  // it `ends`, or `uses_round`, the last of its values that are there; else the rank sees its end
     bool operator<(const Event& o) const { return std::tie(o.time, o.draw, o.task, o.rank) < std::tie(time, draw, task, rank); }
   };
 
@@ -111,12 +122,20 @@ class Clock {
     for (; idle_[std::size_t(r)] > 0 && next_[std::size_t(r)] < i64(queue.size()); idle_[std::size_t(r)]--) {
       const i32 t = queue[std::size_t(next_[std::size_t(r)]++)];
       trace_[std::size_t(t)].taken = now_;
-      copies_[std::size_t(r)].start(now_, delayed(double(tasks_.bytes(t)) * times_.work), t);
+      left_[std::size_t(t)] = tasks_.bytes(t);
+      let_come(t);
     }
   }
+  /// The next round of its values.
+  void let_come(i32 t) {
+    const i64 bytes = std::min(left_[std::size_t(t)], tasks_.round_bytes(t));
+    left_[std::size_t(t)] -= bytes;
+    copies_[std::size_t(plan_.tasks[std::size_t(t)].rank)].start(now_, delayed(double(bytes) * times_.work), t);
+  }
 
-  /// Its values have come.
+  /// A round of its values has come: the first one, or one of those behind it.
   void be_ready(i32 t) {
+    if (ready_at_[std::size_t(t)] >= 0) return compute(t);
     ready_at_[std::size_t(t)] = now_;
     if (missing_[std::size_t(t)] == 0) begin(t);
   }
@@ -124,9 +143,14 @@ class Clock {
     report_.waiting += now_ - ready_at_[std::size_t(t)];
     trace_[std::size_t(t)].ready = ready_at_[std::size_t(t)];
     trace_[std::size_t(t)].begin = now_;
-    const double seconds = tasks_.step(t, times_);
+    compute(t, double(tasks_.trips(t)) * trip(plan_.tasks[std::size_t(t)].rank));
+  }
+  /// With the values that are at hand, `later` from now on.
+  void compute(i32 t, double later = 0) {
+    const bool is_last = left_[std::size_t(t)] == 0;
+    const double seconds = later + (is_last ? tasks_.step(t, times_) : times_.round_s);
     report_.computing += seconds;
-    happen(seconds, t, -1);
+    happen(seconds, t, is_last ? ends : uses_round);
   }
 
   void end(i32 t) {
@@ -141,16 +165,19 @@ class Clock {
   }
 
   void tell(i32 t, i32 rank) {
-    happen(times_.flag_s, t, rank);
+    happen(times_.flag_s + trips_of_flag * queue(rank), t, rank);
     if (plan_.readers[std::size_t(t)] == 0) return;
     const i64 bytes_sent = tasks_.message_bytes(t);
     for (i32 r = 0; r < plan_.ranks; r++) {
       if (!(plan_.readers[std::size_t(t)] >> r & 1)) continue;
       report_.messages++;
       report_.message_bytes += bytes_sent;
-      happen(times_.message(near(rank, r), double(bytes_sent)), t, r);
+      happen(times_.message(near(rank, r), double(bytes_sent)) + trips_of_flag * queue(r), t, r);
     }
   }
+  /// Seconds for which what goes through a rank's memory now waits behind values.
+  double queue(i32 rank) const { return copies_[std::size_t(rank)].queue(now_); }
+  double trip(i32 rank) const { return times_.trip_s() + queue(rank); }
 
   void arrive(i32 t, i32 rank) {
     if (rank != plan_.tasks[std::size_t(t)].rank) tasks_.deliver(t, rank);
@@ -169,7 +196,8 @@ class Clock {
   std::vector<SharedBandwidth> copies_;  // [ranks]
   std::vector<i64> next_;                // [ranks] in its queue
   std::vector<int> idle_;                // [ranks] workers
-  std::vector<double> ready_at_;         // [tasks] when its values had come
+  std::vector<i64> left_;                // [tasks] bytes of rounds that nobody has asked for yet
+  std::vector<double> ready_at_;         // [tasks] when its values, or the first round of them, had come
   std::vector<std::vector<i32>> followers_;
   std::vector<TaskSeconds> trace_;
   std::vector<i32> missing_;

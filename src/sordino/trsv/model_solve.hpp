@@ -37,10 +37,14 @@ ModelOptions model_options(const Machine& machine, Direction direction, i64 colu
 class ModelledTasks {
  public:
   virtual ~ModelledTasks() = default;
-  virtual i64 bytes(i32 task) const = 0;          // that it reads
+  virtual i64 bytes(i32 task) const = 0;          // that it reads,
+  /// and of those so many at a time: the first ones ahead of what it needs, the others behind that.
+  virtual i64 round_bytes(i32 task) const { return bytes(task); }
   virtual i64 message_bytes(i32 task) const = 0;  // that another rank which needs it is sent
   /// Seconds from its values and needs being there to its end.
   virtual double step(i32 /*task*/, const TaskTimes& times) const { return times.step_s; }
+  /// Times that it goes through the memory before that, beside those of flags.
+  virtual i64 trips(i32 /*task*/) const { return 0; }
   virtual void compute(i32 /*task*/) {}
   virtual void deliver(i32 /*task*/, i32 /*rank*/) {}
 };

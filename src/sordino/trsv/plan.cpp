@@ -277,6 +277,11 @@ i64 values_of(const Blocks& blocks, const Task& t) {
   return values;
 }
 
+i64 values_of_round(const Blocks& blocks, const Task& t) {
+  const i64 values = values_of(blocks, t), of_strip = strip_of(blocks.blocks[std::size_t(t.block)], t.first).size();
+  return values > most_of_strip ? std::max<i64>(most_of_strip / of_strip, 1) * of_strip : values;
+}
+
 Plan make_plan(const Blocks& blocks, Direction direction, i64 value_bytes, const PlanOptions& options) {
   validate(options);
   return Planner(blocks, direction, value_bytes, options).scheduled();

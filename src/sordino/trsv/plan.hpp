@@ -86,6 +86,8 @@ Plan with_long_tasks(const Blocks& blocks, const Plan& plan, i64 value_bytes, co
 
 /// Values that a task reads.
 i64 values_of(const Blocks& blocks, const Task& task);
+/// Of those of a part of the way back as many as a worker lets come at a time: whole strips, all rounds alike but the last.
+i64 values_of_round(const Blocks& blocks, const Task& task);
 
 /// Throws Error with one sentence if the plan could hang or compute with what is not there: a need that does not come before
 /// its task, a number without one writer, or one that is read by a task that does not wait for its writer or by a rank that it

@@ -12,6 +12,9 @@ namespace {
 
 // What an H100 reaches with four thread blocks on a multiprocessor (docs/theory/004.md, "The time of our own solves").
 constexpr double part_of_memory_bandwidth = 0.91, shares_of_lone_worker = 12.7;
+// Of a thread block on the way back (cuda/workers.cuh, cuda/backward.cuh): its threads, parts' sums that one of them has on their
+// way at once, and rows of x.
+constexpr i32 threads_of_worker = 128, sums_at_once = 8, rows_at_once = 3;
 constexpr i32 warps_of_worker = 4;
 // Of a further right-hand side of a wide pass, in times of the first: an estimate by bytes (of 7 points, 100^3, 31 more move
 // 0.6 times what values move), which no measurement has calibrated, so it is no number of a machine's.
@@ -46,6 +49,18 @@ SolvePasses solve_passes(i64 columns, bool has_wide) {
   return all;
 }
 
+i64 further_trips(const Blocks& blocks, Direction direction, const Task& t) {
+  if (direction == Direction::forward || t.kind == Task::Kind::subtrees) return 0;
+  auto further = [](i32 count, i32 at_once) { return i64(std::max(0, (count + at_once - 1) / at_once - 1)); };
+  if (t.kind == Task::Kind::strips) {  // of each row the number of its column, and then x
+    const i32 rows = (t.end - t.first) * blocks.blocks[std::size_t(t.block)].strip_rows;
+    return 2 * further(std::max(0, rows - (rows_at_once - 1) * threads_of_worker), threads_of_worker);
+  }
+  const i32 parts = blocks.part_begin[std::size_t(t.block) + 1] - blocks.part_begin[std::size_t(t.block)];
+  const i32 threads_of_column = std::max(1, threads_of_worker / (t.end - t.first));
+  return further(parts, sums_at_once * threads_of_column);
+}
+
 TaskTimes task_times(const Machine& m, Direction direction, i64 columns, i64 value_bytes) {
   if (columns < 1) bad_argument("a triangular system has one right-hand side or more, not " + std::to_string(columns));
   const TriangularTasks& of = m.triangular;
@@ -60,7 +75,8 @@ TaskTimes task_times(const Machine& m, Direction direction, i64 columns, i64 val
   t.worker_bandwidth = reached * std::min(lone, all);
   t.work = passes + of.column * double(all_passes.further) + wide_column * double(all_passes.wide_further);
   t.step_s = passes * of.step_s;
-  t.small_block_s = passes * of.small_block_s;
+  t.round_s = passes * of.round_s;
+  t.small_block_s = passes * (direction == Direction::forward ? of.small_block_s : of.small_block_back_s);
   t.flag_s = passes * of.flag_s;
   t.message_s = passes * (m.put_overhead_s + (of.message_s > 0 ? of.message_s : m.link_latency_s));
   t.far_message_s = passes * (m.put_overhead_s + m.internode_latency_s);
