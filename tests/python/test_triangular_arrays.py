@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg as sla
 
 import sordino
-from sordino import _device, _libraries, _triangular, _triangular_arrays
+from sordino import _device, _libraries, _lu, _triangular, _triangular_arrays
 
 N = 36
+SEED = int(os.environ.get("SORDINO_TEST_SEED") or time.time_ns()) % 2**31  # said where a test fails
 
 
 class OnGpu(_libraries.Numpy):
@@ -152,6 +157,29 @@ def test_a_solve_among_others_is_not_waited_for(monkeypatch):
     )  # a library that has none to show: it would not know when
     monkeypatch.setattr(OnGpu, "current", _device.LEGACY_DEFAULT_STREAM)
     assert np.array_equal(F.solve_there(b, "N"), wanted) and F._native.waited[-1]
+
+
+@pytest.mark.parametrize("verified", [True, False])
+def test_systems_are_waited_for_once_and_b_is_looked_at_where_x_is_not_finite(monkeypatch, verified):
+    monkeypatch.setattr(_lu, "is_on_gpu", lambda values, what: True)
+    monkeypatch.setattr(_lu, "library_of", lambda values: OnGpu())
+    A = sp.csc_array(kahan() + kahan().T + 20 * np.eye(N))
+    F = sordino.factorized_lu(sla.splu(A), A if verified else None)
+    natives = [Native(t._native) for t in F._triangles.parts.values()]
+    for triangle, native in zip(F._triangles.parts.values(), natives, strict=True):
+        triangle.solves_on_gpus, triangle._native = True, native
+    x = np.random.default_rng(SEED).standard_normal((N, 2))
+    for trans in "NT":
+        assert np.abs(F.solve(A @ x, trans) - x).max() < 1e-12, SEED
+    assert OnGpu.looked_at == (0 if verified else 2)  # at x; residuals say it else
+    assert all(native.settled == 2 and not any(native.waited) for native in natives)
+    for bad in (np.nan, np.inf):
+        spoilt = A @ x
+        spoilt[SEED % N, 1] = bad
+        with pytest.raises(sordino.BadArgument, match="b holds NaN or infinity"):
+            F.solve(spoilt)
+    with pytest.raises(sordino.NotConverged):
+        F.solve(np.full(N, 1e308))
 
 
 def test_a_sum_that_overflows_is_no_infinity():
