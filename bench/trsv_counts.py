@@ -4,8 +4,8 @@
     trsv_counts.py measure PROGRAM ORDERS OUT.jsonl [GPUS]   on a machine with so many GPUs, 4
     trsv_counts.py score PREDICTED.jsonl MEASURED.jsonl NAME a table in Markdown, of the description NAME
 
-PROGRAM is bench_triangular, ORDERS a folder with metis_POINTS_SIDE.i32. Predictions belong into a record before anything is
-measured.
+PROGRAM is bench_triangular, ORDERS a folder with metis_POINTS_SIDE.i32. Predictions belong into a record before
+anything is measured.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ STRUCTURES = [
     (5, 1200, "metis"),
 ]
 #: Of these the paper's algorithm, too.
-LAYOUTS_OF = [row for row in STRUCTURES if row[:2] in {(7, 48), (7, 56), (7, 72), (27, 24), (27, 30), (27, 36)}][:8]
+LAYOUTS_OF = [
+    row for row in STRUCTURES if row[:2] in {(7, 48), (7, 56), (7, 72), (27, 24), (27, 30), (27, 36)}
+][:8]
 LAYOUTS = ["1x1", "2x1", "1x2", "4x1", "1x4", "2x2"]
 DESCRIPTIONS = ["h200x4", "h100x2"]
 #: What all measurements together may take.
@@ -110,7 +112,9 @@ def choice_of(row: Row) -> str:
     return row["layout"] if "layout" in row else str(row["ranks"])
 
 
-def paired(predicted: list[Row], measured: list[Row], name: str) -> dict[tuple[Any, ...], dict[str, tuple[float, float]]]:
+def paired(
+    predicted: list[Row], measured: list[Row], name: str
+) -> dict[tuple[Any, ...], dict[str, tuple[float, float]]]:
     """Of each solve what was predicted and measured for each choice, where there are both."""
     seconds = {
         (key_of(row), choice_of(row)): row["predicted_seconds"]
@@ -138,7 +142,12 @@ def score(pairs: dict[tuple[Any, ...], dict[str, tuple[float, float]]]) -> str:
         if not some:
             continue
         choices = list(dict.fromkeys(choice for times in some.values() for choice in times))
-        head = ["structure", *(f"{choice}, predicted / measured, ms" for choice in choices), f"best {what}", "named"]
+        head = [
+            "structure",
+            *(f"{choice}, predicted / measured, ms" for choice in choices),
+            f"best {what}",
+            "named",
+        ]
         lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
         right, errors, lost = 0, [], []
         for (points, side, order, way), times in some.items():
@@ -146,8 +155,12 @@ def score(pairs: dict[tuple[Any, ...], dict[str, tuple[float, float]]]) -> str:
             right += best == said
             errors += [abs(p / m - 1) for p, m in times.values()]
             lost.append(times[said][1] / times[best][1] - 1)
-            cells = [f"{1e3 * times[c][0]:.3f} / {1e3 * times[c][1]:.3f}" if c in times else "" for c in choices]
-            grid = f"{points} points, {side}^{2 if points == 5 else 3}, {order}" + ("" if is_paper else f", {way}")
+            cells = [
+                f"{1e3 * times[c][0]:.3f} / {1e3 * times[c][1]:.3f}" if c in times else "" for c in choices
+            ]
+            grid = f"{points} points, {side}^{2 if points == 5 else 3}, {order}" + (
+                "" if is_paper else f", {way}"
+            )
             lines.append(f"| {' | '.join([grid, *cells, best, said])} |")
         lines.append("")
         lines.append(

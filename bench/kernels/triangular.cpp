@@ -198,8 +198,7 @@ int run(int argc, char** argv) {
   const i64 n = i64(t.begin.size()) - 1;
   const Supernodes nodes = find_supernodes({n, t.begin.data(), t.rows.data()}, {.always = i32(words.number("always", 8))});
   const std::string algorithm = words.word("algorithm", "plan");
-  if (algorithm != "plan" && algorithm != "paper")
-    bad_argument("an algorithm is plan or paper, and this is " + algorithm);
+  if (algorithm != "plan" && algorithm != "paper") bad_argument("an algorithm is plan or paper, and this is " + algorithm);
   (algorithm == "paper" ? run_paper : run_plan)(grid, nodes, words, begin);
   return 0;
 }

@@ -19,7 +19,8 @@ from sordino.io import save_factors
 ROOT = Path(__file__).parents[2]
 RECORD = "2026-11-25_triangular_predictions_h100x2.jsonl"
 H200 = "2026-11-26_triangular_predictions_h200x4.jsonl"  # before anything was measured
-REORDERED = "2026-11-26_triangular_predictions_reordered.jsonl"  # with plans as they are ordered since
+COUNTS = "2026-11-27_triangular_predictions_counts.jsonl"  # of solves that nobody had measured
+REPLAYED = "2026-11-27_triangular_replayed_h200x4.jsonl"  # of those that were, by the model as it is since
 
 
 def lines(name):
@@ -74,6 +75,22 @@ def test_h200s_stand_beside_what_was_predicted_before_and_the_page_says_both():
         assert row in page, row
 
 
+def test_the_page_says_how_many_best_numbers_of_gpus_the_model_names_now_of_those_that_were_measured():
+    rows = lines(REPLAYED)
+    assert len(rows) == 42
+    errors = sorted(abs(r["predicted_seconds"] / r["measured_seconds"] - 1) for r in rows)
+    solves = {}
+    for r in rows:
+        times = solves.setdefault((r["points"], r["side"], r["order"], r["direction"]), {})
+        times[r["ranks"]] = (r["predicted_seconds"], r["measured_seconds"])
+    right = sum(min(t, key=lambda n: t[n][0]) == min(t, key=lambda n: t[n][1]) for t in solves.values())
+    page = (ROOT / "docs" / "theory" / "004.md").read_text(encoding="utf-8")
+    median = (errors[20] + errors[21]) / 2
+    said = f"named for {right} of the {len(solves)}, and the median error of 42 times is {100 * median:.0f} %"
+    assert said in page, said
+    assert f"the largest {100 * errors[-1]:.0f} %" in page, errors[-1]
+
+
 def nested_planes(side):
     """Cells of a cube in the order of bench_triangular: both halves of the longest side, then the plane between."""
     cells = np.arange(side**3).reshape(side, side, side)  # z, y, x
@@ -92,10 +109,13 @@ def nested_planes(side):
 
 def test_a_recorded_prediction_comes_out_again():
     (line,) = (
-        r for r in lines(REORDERED) if (r["order"], r["side"], r["described"]) == ("planes", 40, "h100x2")
+        r
+        for r in lines(COUNTS)
+        if (r["order"], r["side"], r["described"]) == ("planes", 48, "h100x2")
+        and (r.get("direction"), r.get("ranks")) == ("forward", 1)
     )
-    order = nested_planes(40)
-    A = sordino.poisson(40, 40, 40).tocsr()[order][:, order]
+    order = nested_planes(48)
+    A = sordino.poisson(48, 48, 48).tocsr()[order][:, order]
     begun = time.perf_counter()
     both = _triangular_prediction.of_matrix(A, "natural")
     forward = _triangular_prediction.Sweeps([(both.triangles[0][0], ["forward"])], both.words, both.filled)

@@ -85,8 +85,8 @@ void validate(const Machine& machine) {
           "above 0 and at most 1");
   for (auto [name, value] : {std::pair{"bandwidth", t.bandwidth}, std::pair{"worker_bandwidth", t.worker_bandwidth},
                              std::pair{"step_s", t.step_s}, std::pair{"round_s", t.round_s},
-                             std::pair{"small_block_s", t.small_block_s},
-                             std::pair{"small_block_back_s", t.small_block_back_s}, std::pair{"flag_s", t.flag_s}, std::pair{"message_s", t.message_s}, std::pair{"column", t.column}})
+                             std::pair{"small_block_s", t.small_block_s}, std::pair{"small_block_back_s", t.small_block_back_s},
+                             std::pair{"flag_s", t.flag_s}, std::pair{"message_s", t.message_s}, std::pair{"column", t.column}})
     require(value, value >= 0, std::string(name) + " of triangular solves", "", "at least 0");
 }
 

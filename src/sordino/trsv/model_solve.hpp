@@ -37,7 +37,7 @@ ModelOptions model_options(const Machine& machine, Direction direction, i64 colu
 class ModelledTasks {
  public:
   virtual ~ModelledTasks() = default;
-  virtual i64 bytes(i32 task) const = 0;          // that it reads,
+  virtual i64 bytes(i32 task) const = 0;  // that it reads,
   /// and of those so many at a time: the first ones ahead of what it needs, the others behind that.
   virtual i64 round_bytes(i32 task) const { return bytes(task); }
   virtual i64 message_bytes(i32 task) const = 0;  // that another rank which needs it is sent

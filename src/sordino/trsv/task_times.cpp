@@ -12,8 +12,8 @@ namespace {
 
 // What an H100 reaches with four thread blocks on a multiprocessor (docs/theory/004.md, "The time of our own solves").
 constexpr double part_of_memory_bandwidth = 0.91, shares_of_lone_worker = 12.7;
-// Of a thread block on the way back (cuda/workers.cuh, cuda/backward.cuh): its threads, parts' sums that one of them has on their
-// way at once, and rows of x.
+// Of a thread block on the way back (cuda/workers.cuh, cuda/backward.cuh): its threads, parts' sums that one of them has on
+// their way at once, and rows of x.
 constexpr i32 threads_of_worker = 128, sums_at_once = 8, rows_at_once = 3;
 constexpr i32 warps_of_worker = 4;
 // Of a further right-hand side of a wide pass, in times of the first: an estimate by bytes (of 7 points, 100^3, 31 more move

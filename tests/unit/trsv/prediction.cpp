@@ -25,7 +25,9 @@ Machine plain() {
                   .bandwidth = 1e9,
                   .worker_bandwidth = 1e9,
                   .step_s = 1e-3,
+                  .round_s = 0,
                   .small_block_s = 0,
+                  .small_block_back_s = 0,
                   .flag_s = 1e-5,
                   .message_s = 1e-4,
                   .column = 0.5,
@@ -87,6 +89,56 @@ TEST("copies share the bandwidth evenly, and one alone is no faster than it can 
   CHECK(s.end(2.2) == 7);
   CHECK(near(s.next(), 2.2 + 40.0 / 60));
   CHECK(s.end(s.next()) == 3);
+}
+
+TEST("what is small waits behind copies as long as these take longer than they would alone") {
+  SharedBandwidth s(100, 60);  // B/s
+  CHECK(s.queue(0) == 0);
+  s.start(0, 120, 7);
+  CHECK(s.queue(0) == 0);  // one copy takes no longer than it does alone
+  s.start(1, 100, 3);      // 60 B of the first one are left
+  CHECK(near(s.queue(1), 160.0 / 100 - 160.0 / (2 * 60)));
+  CHECK(near(s.queue(2), 60.0 / 100 - 60.0 / (2 * 60)));
+  CHECK(s.end(s.next()) == 7);
+  CHECK(s.queue(2.2) == 0);
+}
+
+TEST("who waits for a number while values are under way sees it later") {
+  const Blocks blocks = blocks_of(triangles::nested_grid(14, 14, 14), 32);
+  const Plan plan = make_plan(blocks, Direction::forward, 8, {.workers = 4, .subtree_bytes = 4000});
+  auto latest = [&](double worker_bandwidth) {  // a task that was ready begins, after the end of the last one that it needs
+    Machine m = plain();
+    m.triangular.worker_bandwidth = worker_bandwidth;
+    ModelOptions options = model_options(m, plan.direction);
+    options.traced = true;
+    const std::vector<TaskSeconds> tasks = model_solve(blocks, plan, 8, options).tasks;
+    double most = 0;
+    for (const TaskSeconds& t : tasks)
+      if (t.last_need >= 0 && t.begin > t.ready) most = std::max(most, t.begin - tasks[std::size_t(t.last_need)].end);
+    return most;
+  };
+  CHECK(std::abs(latest(0.25e9) - 1e-5) < 1e-12);  // four copies take as long as each alone
+  CHECK(latest(1e9) > 1.01e-5);
+}
+
+TEST("values of a large part come in rounds, each when the one before it is used") {
+  const Blocks blocks = blocks_of(dense(1800), 256);
+  const Plan plan = make_plan(blocks, Direction::backward, 8, {.workers = 4});
+  i64 further = 0;
+  for (const Task& t : plan.tasks) {
+    const i64 values = values_of(blocks, t), of_round = values_of_round(blocks, t);
+    CHECK(of_round <= std::max<i64>(values, 1));
+    if (t.kind == Task::Kind::strips && of_round < values) {
+      CHECK(of_round <= most_of_strip);
+      further += (values - 1) / of_round;
+    }
+  }
+  REQUIRE(further > 0);
+  Machine m = plain();
+  m.triangular.workers = 1;  // one after the other: rounds add up
+  const double before = seconds(blocks, plan, m);
+  m.triangular.round_s = 1e-3;
+  CHECK(std::abs(seconds(blocks, plan, m) - before - 1e-3 * double(further)) < 1e-9);
 }
 
 TEST("a plan of one task takes its bytes over the bandwidth, and a step") {
@@ -160,6 +212,7 @@ TEST("each number of a description changes the time of a solve on two ranks, and
   CHECK(with([](Machine& o) { o.triangular.worker_bandwidth /= 100; }) > before);
   CHECK(with([](Machine& o) { o.triangular.step_s *= 2; }) > 1.5 * before);
   CHECK(with([](Machine& o) { o.triangular.small_block_s *= 10; }) > before);
+  CHECK(near(with([](Machine& o) { o.triangular.small_block_back_s = 1; }), before));
   CHECK(with([](Machine& o) { o.triangular.flag_s *= 20; }) > before);
   CHECK(with([](Machine& o) { o.triangular.message_s *= 20; }) > before);
   CHECK(with([](Machine& o) { o.link_bandwidth /= 1e4; }) > before);
