@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/precond/block_ilu_smoother.hpp"
+#include "sordino/precond/cross_coarsening.hpp"
 #include "sordino/precond/dense_inverse.hpp"
 #include "sordino/precond/grid_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
@@ -77,12 +79,18 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   std::mutex mutex;
   double bound = 0;
   i64 steep_rows = 0;
+  std::atomic<bool> is_cross{true};
   const auto look = [&](i64 begin, i64 end) {
     GridNeighbours neighbours(level.cells);
+    const CrossReader cross(A, level.cells);
     double largest = 0;
     i64 count = 0;
-    for (i64 row = begin; row < end; row++) {
-      if (looks_at_neighbours && !has_neighbours(neighbours, A, row, place(level.cells, row))) return false;
+    Extents at = place(level.cells, begin);
+    for (i64 row = begin; row < end; row++, advance(at, level.cells)) {
+      if (looks_at_neighbours && !cross.holds(row, at)) {
+        is_cross = false;
+        if (!has_neighbours(neighbours, A, row, at)) return false;
+      }
       const RowFacts facts = facts_of(A, row);
       if (!(facts.diagonal > 0)) return false;
       largest = std::max(largest, facts.magnitudes / facts.diagonal);
@@ -97,6 +105,7 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   const bool found = all_parts(0, A.n, look);
   level.bound = bound;
   level.has_phases = steep_rows * some > A.n;
+  if (looks_at_neighbours) level.is_cross = is_cross;
   return found;
 }
 
