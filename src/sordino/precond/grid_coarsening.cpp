@@ -208,12 +208,6 @@ class SortedEntries {
   std::size_t count_ = 0;
 };
 
-/// Where they take fewer bytes than rows with columns do, as of all boxes but periodic ones.
-Diagonals diagonals_of_level(const CsrView& A) {
-  const i64 count = i64(find_diagonals(A).offsets.size());
-  return count == 0 || 12 * A.nnz() < 8 * count * A.n ? Diagonals{} : diagonals_of(A, "dia");
-}
-
 /// The one of a cell's two neighbours in a direction that is not in its aggregate.
 i64 behind_side(const GridLevel& fine, std::size_t d, i64 at) { return step_from(at, at % 2 != 0 ? 1 : -1, fine.cells[d]); }
 
@@ -253,6 +247,11 @@ void coarsen_any(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
 }
 
 }  // namespace
+
+Diagonals diagonals_of_level(const CsrView& A) {
+  const i64 count = i64(find_diagonals(A).offsets.size());
+  return count == 0 || 12 * A.nnz() < 8 * count * A.n ? Diagonals{} : diagonals_of(A, "dia");
+}
 
 void coarsen(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
   if (coarse.A.n == 0) {
