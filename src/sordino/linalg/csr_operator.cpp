@@ -59,16 +59,19 @@ void CsrOperator::find_halo(Rank& rank, const Partition& partition, const std::v
 /// Where a diagonal leaves the slice for ghosts there may be no entry: then the row reads one times 0, and waits for it all the
 /// same. Such rows are first ones, and last ones.
 Split CsrOperator::split_in_order(const Space& space, const Diagonals& diagonals, i64 n) const {
-  const i64 begin = slice_.first_row, end = begin + slice_.rows;
-  i64 low = begin, high = end;
+  i64 low = 0, high = slice_.rows;
   for (i64 offset : diagonals.offsets) {
-    if (columns_outside({{offset}}, n, begin, slice_.rows).empty()) continue;
-    low = std::max(low, begin - offset), high = std::min(high, end - offset);
+    if (columns_outside({{offset}}, n, slice_.first_row, slice_.rows).empty()) continue;
+    low = std::max(low, -offset), high = std::min(high, slice_.rows - offset);
   }
+  return split_at(space, low, high);
+}
+
+Split CsrOperator::split_at(const Space& space, i64 low, i64 high) {
   std::vector<char> interior(std::size_t(space.tiles()));
-  for (i64 t = 0; t < space.tiles(); t++) {
-    const i64 first = begin + space.tile_rows[std::size_t(t)], last = begin + space.tile_rows[std::size_t(t) + 1];
-    interior[std::size_t(t)] = first == last || (first >= low && last <= high);
+  for (std::size_t t = 0; t < interior.size(); t++) {
+    const i64 first = space.tile_rows[t], end = space.tile_rows[t + 1];
+    interior[t] = first == end || (first >= low && end <= high);
   }
   auto [first, rest] = split_tiles(space, interior);
   return {first, rest};

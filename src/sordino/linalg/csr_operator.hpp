@@ -61,6 +61,8 @@ class CsrOperator final : public Operator {
   /// Tiles of rows, numbered from `first_row` in the matrix, in which none needs ghosts, and the others.
   static Split interior_and_boundary(const Space& space, i64 first_row, int words,
                                      const std::function<bool(i64 row)>& needs_ghosts);
+  /// Tiles of which no row of the space is outside of [low, high), and the others.
+  static Split split_at(const Space& space, i64 low, i64 high);
 
  private:
   CsrOperator() = default;
