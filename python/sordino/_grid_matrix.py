@@ -77,7 +77,7 @@ class GridMatrix:
         return np.asarray(self.matrix() @ v)
 
     def matrix(self) -> sp.csr_array:
-        """The same as CSR on the CPU, with an entry for each face inside the box."""
+        """The same as CSR on the CPU, without zeros."""
         nz, ny, nx = self.cells[::-1]
         fields = [None if a is None else np.asarray(host_copy(a, "an array")) for a in self._arrays]
         offsets, diagonals = [0], [fields[0].ravel()]
