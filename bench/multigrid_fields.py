@@ -3,10 +3,10 @@
 python bench/multigrid_fields.py [--sizes 64] [--contrasts 1,1000] [--engine host] [--ranks 1] [--library numpy]
     [--given fields,rows] [--repeats 3] [--record FILE]
 
-The pressure of a ball of another density, 7 points, walls half a cell away, random b, to 1e-8. Given as a GridMatrix in
-memory of the library, or as CSR of the CPU. A line each of the medians: setup and first solve, which records and captures,
-and the solves behind it; then what setup and first solve did, by the names of the core's ranges, of the repeat with the least
-setup. Ranges inside others count in both.
+The pressure of a ball of another density, 7 points, walls half a cell away, random b, to 1e-8. Given as a GridMatrix
+in memory of the library, or as CSR of the CPU. A line each of the medians: setup and first solve, which records and
+captures, and the solves behind it; then what setup and first solve did, by the names of the core's ranges, of the
+repeat with the least setup. Ranges inside others count in both.
 """
 
 from __future__ import annotations
@@ -113,7 +113,9 @@ def main() -> int:
         for contrast in map(float, given.contrasts.split(",")):
             for kind in given.given.split(","):
                 row = measure(size, contrast, kind, given)
-                milliseconds = {name: 1e3 * row[f"{name}_s"] for name in ("setup", "first_solve", "solve", "setup_cpu")}
+                milliseconds = {
+                    name: 1e3 * row[f"{name}_s"] for name in ("setup", "first_solve", "solve", "setup_cpu")
+                }
                 print(
                     f"{size}^3 contrast {contrast:g} by {kind}: {row['status']} in {row['iterations']}; "
                     + ", ".join(f"{name} {value:.2f} ms" for name, value in milliseconds.items()),

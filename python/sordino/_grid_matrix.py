@@ -16,9 +16,9 @@ from .errors import BadArgument, Unsupported
 class GridMatrix:
     """The symmetric matrix of a grid whose cells are coupled through their faces, as finite volumes have it.
 
-    With ``precond="mg"`` on GPUs, in double and without a nullspace, levels are made on the first GPU from these arrays:
-    no rows are made, and nothing of a large level is copied to the CPU. Everything else makes CSR of them on the CPU
-    first. There are no new values: set up another solver.
+    With ``precond="mg"`` on GPUs, in double and without a nullspace, levels are made on the first GPU from these
+    arrays: no rows are made, and nothing of a large level is copied to the CPU. Everything else makes CSR of them on
+    the CPU first. There are no new values: set up another solver.
 
     Parameters
     ----------

@@ -118,7 +118,9 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
     elif isinstance(A, GridMatrix):
         n, rows, numbers, given = A.shape[0], None, False, {"grid_matrix": A}
         if M is not None:
-            raise Unsupported("a grid's fields take no preconditioner of the caller's: give the matrix as CSR")
+            raise Unsupported(
+                "a grid's fields take no preconditioner of the caller's: give the matrix as CSR"
+            )
     elif _is_operator(A):
         n, rows = _size_of(A, "the operator"), None
         numbers = _holds_complex(A) or _holds_complex(M)

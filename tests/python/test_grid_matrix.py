@@ -61,7 +61,9 @@ def test_rows_are_those_of_the_fields(cells):
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-@pytest.mark.parametrize("options", [{"precond": "mg"}, {"precond": "jacobi"}, {"precond": "mg", "cycle_precision": "single"}])
+@pytest.mark.parametrize(
+    "options", [{"precond": "mg"}, {"precond": "jacobi"}, {"precond": "mg", "cycle_precision": "single"}]
+)
 def test_a_solver_has_the_bits_of_one_of_rows(options, ranks):
     rng = np.random.default_rng()
     cells = (34, 33, 36)
@@ -119,7 +121,17 @@ def test_the_benchmark_tells_phases(tmp_path, monkeypatch):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     record = tmp_path / "fields.jsonl"
-    words = ["multigrid_fields.py", "--sizes", "33", "--contrasts", "1000", "--repeats", "1", "--record", str(record)]
+    words = [
+        "multigrid_fields.py",
+        "--sizes",
+        "33",
+        "--contrasts",
+        "1000",
+        "--repeats",
+        "1",
+        "--record",
+        str(record),
+    ]
     monkeypatch.setattr(sys, "argv", words)
     assert module.main() == 0
     rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]

@@ -20,10 +20,10 @@ struct Fields {
 };
 
 struct Wanted {
-  double digits = 0;      // the coefficient is between 1 and 10^digits
-  double solid = 0;       // part of the cells
-  double stretched = 1;   // by which z is coupled less
-  bool is_open = true;    // walls on both ends of z
+  double digits = 0;     // the coefficient is between 1 and 10^digits
+  double solid = 0;      // part of the cells
+  double stretched = 1;  // by which z is coupled less
+  bool is_open = true;   // walls on both ends of z
 };
 
 /// What lies behind a last cell is NaN, for nobody may read it.

@@ -32,8 +32,8 @@ bool is_distributed(const Options& o) {
 bool stays_by_fields(const System& s, const Options& o) {
   return s.grid.n() > GridLevels::most_on_host && !is_thin(s.grid.cells) && o.precond == "mg" && o.engine != "model" &&
          smoothing_of(o.smoother) == Smoothing::chebyshev && precision_of(o.cycle_precision) == CyclePrecision::full &&
-         stores_by_diagonals(o) && is_distributed(o) && s.cuts.empty() && s.nullspace.right.count == 0 && o.nullspace == "none" &&
-         !s.brings_preconditioner();
+         stores_by_diagonals(o) && is_distributed(o) && s.cuts.empty() && s.nullspace.right.count == 0 &&
+         o.nullspace == "none" && !s.brings_preconditioner();
 }
 
 Options with_grid(const System& s, Options o) {

@@ -64,7 +64,8 @@ void check_given(const System& s, const Options& o) {
   if (s.has_hmatrix()) of_hmatrix(s, [&](const auto& matrix) { require_size(s, matrix); });
   if (s.has_hmatrix() && !s.cuts.empty()) bad_argument("rows of an H-matrix are dealt out by the library: give no cuts");
   const bool of_blocks = o.precond == "block-jacobi";
-  const bool fits = s.grid.is_given() || o.precond == "auto" || o.precond == "none" || (s.has_hmatrix() && (of_blocks || o.precond == "jacobi"));
+  const bool fits = s.grid.is_given() || o.precond == "auto" || o.precond == "none" ||
+                    (s.has_hmatrix() && (of_blocks || o.precond == "jacobi"));
   if (of_blocks && !s.has_hmatrix())
     bad_argument(
         "precond block-jacobi inverts the dense blocks on the diagonal of an H-matrix, and the matrix is none: use jacobi");

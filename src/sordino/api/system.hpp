@@ -55,7 +55,9 @@ struct System {
   bool has_hmatrix() const { return hmatrix || complex_hmatrix; }
   bool has_coarse() const { return coarse || complex_coarse; }
   /// What goes on after "the matrix, which is ", where it has none.
-  const char* stands_as() const { return has_hmatrix() ? "an H-matrix" : grid.is_given() ? "given by the fields of a grid" : "given as a function"; }
+  const char* stands_as() const {
+    return has_hmatrix() ? "an H-matrix" : grid.is_given() ? "given by the fields of a grid" : "given as a function";
+  }
   bool brings_operator() const { return preconditioner || inverse.n > 0 || has_coarse() || hierarchy != nullptr; }
   bool brings_preconditioner() const { return brings_operator() || !diagonal.empty(); }
 };

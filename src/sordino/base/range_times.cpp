@@ -23,7 +23,7 @@ struct Open {
 };
 
 std::mutex mutex;
-std::vector<Named> names;            // under the mutex, as all of them
+std::vector<Named> names;             // under the mutex, as all of them
 thread_local std::vector<Open> open;  // ranges of this thread
 
 void begin(const char* name) {

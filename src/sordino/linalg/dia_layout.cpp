@@ -37,7 +37,8 @@ DiagonalPlaces CsrOperator::Layout::begin_diagonals(const Diagonals& diagonals, 
 
 /// By the functor that serves them best.
 template <class Entries>
-void CsrOperator::Layout::keep_diagonals(const Entries& entries, const CsrSlice& slice, std::size_t ghosts, i32 first, i64 own) {
+void CsrOperator::Layout::keep_diagonals(const Entries& entries, const CsrSlice& slice, std::size_t ghosts, i32 first,
+                                         i64 own) {
   DiaRowsOf<Entries> r{};
   r.entries = entries;
   r.diagonals = device_values_ ? upload(diagonals_) : diagonals_.data();

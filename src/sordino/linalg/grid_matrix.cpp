@@ -43,7 +43,9 @@ LargeCsr rows_of(const GridMatrix& A) {
   to.values = LargeArray<double>(all);
   for_parts(0, n, [&](i64 begin, i64 end) {
     i64 k = entries_before(A.cells, begin);
-    const auto add = [&](i64 column, double value) { to.indices[std::size_t(k)] = i32(column), to.values[std::size_t(k++)] = value; };
+    const auto add = [&](i64 column, double value) {
+      to.indices[std::size_t(k)] = i32(column), to.values[std::size_t(k++)] = value;
+    };
     for (i64 row = begin; row < end; row++) {
       const Extents at = place_of(A.cells, row);
       to.indptr[std::size_t(row)] = k;

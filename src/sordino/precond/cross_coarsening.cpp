@@ -72,8 +72,7 @@ CoarseRows coarse_rows(const CsrView& A, const GridLevel& fine, GridLevel& coars
       0, i64(n),
       [&](i64 begin, i64 end) {
         CrossAggregates aggregates(A, fine, coarse.cells, coarse.from_this.data());
-        for (i64 row = begin; row < end; row++)
-          made.rows[std::size_t(row)] = aggregates.row(row, made.there[std::size_t(row)]);
+        for (i64 row = begin; row < end; row++) made.rows[std::size_t(row)] = aggregates.row(row, made.there[std::size_t(row)]);
       },
       least_rows);
   return made;

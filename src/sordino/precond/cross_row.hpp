@@ -43,8 +43,7 @@ class CrossSum {
         },
         [&](double own) { excess += own; });
     SideCouplings couplings[3];
-    for (int d = 0; d < 3; d++)
-      couplings[d] = {0 - row.to[d][0], 0 - row.to[d][1], row.to[d][0] != 0, row.to[d][1] != 0};
+    for (int d = 0; d < 3; d++) couplings[d] = {0 - row.to[d][0], 0 - row.to[d][1], row.to[d][0] != 0, row.to[d][1] != 0};
     sum_.own += held_by(excess, couplings, places, weights);
   }
   /// The coarse row, whose own entry is that of an identity where no cell takes part.

@@ -80,8 +80,8 @@ class Aggregates {
   }
 
  private:
-  /// Of a step from one of an aggregate's cells, x fastest, whose places in it are each a CellPlace: where its end is, seen from
-  /// the aggregate.
+  /// Of a step from one of an aggregate's cells, x fastest, whose places in it are each a CellPlace: where its end is, seen
+  /// from the aggregate.
   std::uint8_t slot(int cell, const Extents& by) const {
     const int at[] = {cell % 3, cell / 3 % 3, cell / 9};
     i64 number = 0;

@@ -63,8 +63,8 @@ class GridLevels final : public MultigridLevels {
   GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone = level_rows_of_cpus,
              CyclePrecision precision = CyclePrecision::full, Smoothing smoothing = Smoothing::chebyshev);
   /// Of a matrix that `maker` has taken, whose coupling_strengths() are these: levels of more than `most_on_host` rows stay
-  /// where that makes them, and matrix() has none of their rows. In double, smoothed by polynomials; update() is refused. Throws
-  /// bad_argument as the other one. Cost: the maker's, and that of the host's levels.
+  /// where that makes them, and matrix() has none of their rows. In double, smoothed by polynomials; update() is refused.
+  /// Throws bad_argument as the other one. Cost: the maker's, and that of the host's levels.
   GridLevels(std::shared_ptr<GridMaker> maker, const GridMatrix& A, const std::array<double, 3>& strengths,
              const Partition& first, i64 alone);
   static constexpr i64 most_on_host = i64(1) << 15;

@@ -11,7 +11,7 @@ namespace sordino {
 /// A level in memory of the host or of a GPU; the maker's, as long as that lives.
 struct MadeLevel {
   GridMatrix A = {};
-  const double* inverse_diagonal = nullptr;                         // [n]
+  const double* inverse_diagonal = nullptr;                    // [n]
   const CellWeights *to_this = nullptr, *from_this = nullptr;  // [rows of the level before] P^T and P; of the first level none
 };
 

@@ -93,8 +93,14 @@ class GridMakerOn final : public GridMaker {
     const auto held = place_.hold();
     using grid_kernels::FillPlaces;
     const DiagonalPlaces places(diagonals, rows);
-    FillPlaces fill{.A = grid_kernels::GridRows(A), .first = first, .rows = rows, .behind = {}, .own = 0, .ahead = {},
-                    .symmetric = diagonals.symmetric, .to = nullptr};
+    FillPlaces fill{.A = grid_kernels::GridRows(A),
+                    .first = first,
+                    .rows = rows,
+                    .behind = {},
+                    .own = 0,
+                    .ahead = {},
+                    .symmetric = diagonals.symmetric,
+                    .to = nullptr};
     const std::size_t middle = diagonals.offsets.size() / 2;
     fill.own = places.at[middle];
     std::size_t found = 0;  // directions so far, from the nearest diagonals on

@@ -11,7 +11,7 @@ inline constexpr double steep_ratio = 100;  // of a row's couplings, the largest
 
 struct RowFacts {
   double diagonal = 0;
-  double magnitudes = 0;  // what those of all entries add up to
+  double magnitudes = 0;                                             // what those of all entries add up to
   double least = std::numeric_limits<double>::infinity(), most = 0;  // couplings, but for zeros
 
   /// One entry after the other, as the row has them.

@@ -10,7 +10,9 @@
 using namespace sordino;
 
 TEST("ranges are timed by name, nested ones in both, and nobody is left looking") {
-  { const Range before("before"); }
+  {
+    const Range before("before");
+  }
   time_ranges();
   {
     const Range outer("outer");
