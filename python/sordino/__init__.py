@@ -19,6 +19,7 @@ from ._comm import Communicator, Pending, run
 from ._estimate import estimate_memory
 from ._factorized import factorized
 from ._factors import Factors
+from ._grid_matrix import GridMatrix
 from ._hmatrix import HMatrix, hmatrix
 from ._incomplete import ic0, ilu0
 from ._lu import FactorizedLU, factorized_lu
@@ -62,6 +63,7 @@ __all__ = [
     "FactorizedTriangle",
     "Factors",
     "FileError",
+    "GridMatrix",
     "HMatrix",
     "Interrupted",
     "NotConverged",

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._callbacks import Function
 from ._device import host_copy
+from ._grid_matrix import GridMatrix
 from ._hierarchy import Hierarchy, as_hierarchy, is_hierarchy
 from ._hmatrix import HMatrix, product_of
 from ._matrix import MOST_ROWS, CsrArrays, as_csr
@@ -34,6 +35,8 @@ class System:
     @property
     def stands_as(self) -> str:
         """What goes on after "the matrix is", where its entries are not known."""
+        if "grid_matrix" in self.given:
+            return "given by the fields of a grid"
         return "an H-matrix" if "hmatrix" in self.given else "given as an operator"
 
     @property
@@ -51,7 +54,7 @@ class System:
         """What the core is given besides, in its terms."""
         given = {
             key: value.arrays()
-            if isinstance(value, (CsrArrays, Hierarchy))
+            if isinstance(value, (CsrArrays, Hierarchy, GridMatrix))
             else words(value)
             if isinstance(value, np.ndarray)
             else value
@@ -67,6 +70,8 @@ class System:
             return self.rows.product(x)
         if "hmatrix" in self.given:
             return product_of(self.given["hmatrix"], x[:, None])[:, 0]
+        if "grid_matrix" in self.given:
+            return self.given["grid_matrix"].product(x)
         return self.given["product"].apply(x)
 
     def precondition(self, r: np.ndarray) -> np.ndarray:
@@ -110,6 +115,12 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
         n, rows, numbers, given = A.shape[0], None, is_complex(A.dtype), {"hmatrix": A.native}
         if _holds_complex(M) and not numbers:
             raise Unsupported("the H-matrix is real, and its preconditioner must be, too")
+    elif isinstance(A, GridMatrix):
+        n, rows, numbers, given = A.shape[0], None, False, {"grid_matrix": A}
+        if M is not None:
+            raise Unsupported(
+                "a grid's fields take no preconditioner of the caller's: give the matrix as CSR"
+            )
     elif _is_operator(A):
         n, rows = _size_of(A, "the operator"), None
         numbers = _holds_complex(A) or _holds_complex(M)

@@ -2,6 +2,7 @@
 #include "large.hpp"
 #include "sordino/api/doctor.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/base/range_times.hpp"
 #include "sordino/base/shared_cores.hpp"
 #include "sordino/linalg/large_poisson.hpp"
 #include "sordino/solvers/registry.hpp"
@@ -119,6 +120,13 @@ nb::dict mpi_world() {
   return d;
 }
 
+/// Of timed_ranges(): name, count and seconds of each.
+nb::list timed() {
+  nb::list all;
+  for (const RangeTime& range : timed_ranges()) all.append(nb::make_tuple(range.name, range.count, range.seconds));
+  return all;
+}
+
 }  // namespace
 }  // namespace sordino::python
 
@@ -144,6 +152,8 @@ NB_MODULE(_core, m) {
   m.def("build_info", &py::build_info);
   m.def("devices", &py::devices);
   m.def("mpi", &py::mpi_world);
+  m.def("time_ranges", &sordino::time_ranges);
+  m.def("timed_ranges", &py::timed);
   m.def("poisson", &py::poisson_arrays, "nx"_a, "ny"_a, "nz"_a, "stencil"_a, "contrast"_a);
   py::define_boxes(m);
   py::define_comm(m);

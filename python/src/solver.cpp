@@ -41,13 +41,16 @@ HostFunction host_function(const Callable& f, i64 n) {
 }
 
 using PyCsr = std::tuple<Array<i64>, Array<i32>, Array<double>>;
+/// Cells in x, y and z; diagonal, x, y and z.
+using PyGrid = std::tuple<std::vector<i64>, std::vector<nb::object>>;
 /// P, its shape, and the matrix of a level of a hierarchy.
 using PyLevel = std::tuple<PyCsr, std::tuple<i64, i64>, PyCsr>;
 
 /// The arrays of a matrix, and what else Python gives a solver: product and preconditioner (functions), diagonal, inverse
-/// (three arrays of CSR), hierarchy (of each level below A P, its shape, and the matrix), nullspace and left_nullspace (arrays
-/// of shape (k, n)), cuts, cells, look_every, look_x, and words: 2 where all values are complex, and all arrays of them, here
-/// and in a solve, pairs of doubles.
+/// (three arrays of CSR), grid_matrix (cells, and the arrays diagonal, x, y and z of the host or of a GPU, or None where a
+/// direction has one cell), hierarchy (of each level below A P, its shape, and the matrix), nullspace and left_nullspace
+/// (arrays of shape (k, n)), cuts, cells, look_every, look_x, and words: 2 where all values are complex, and all arrays of
+/// them, here and in a solve, pairs of doubles.
 struct GivenSystem {
   GivenSystem(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& given)
       : indptr_(indptr), indices_(indices), data_(data) {
@@ -68,6 +71,7 @@ struct GivenSystem {
       inverse_ = {ptr, columns, values};
       system.inverse = {n, ptr.data(), columns.data(), values.data(), 0, -1, words_};
     }
+    if (nb::object g = get("grid_matrix"); !g.is_none()) take_grid(nb::cast<PyGrid>(g));
     if (nb::object h = get("hierarchy"); !h.is_none()) take_hierarchy(nb::cast<std::vector<PyLevel>>(h));
     if (nb::object h = get("hmatrix"); !h.is_none()) {
       const auto& held = nb::cast<const PyHMatrix&>(h);
@@ -110,6 +114,19 @@ struct GivenSystem {
       bad_argument("the CSR arrays do not belong together");
   }
 
+  void take_grid(const PyGrid& given) {
+    const auto& [cells, arrays] = given;
+    system.grid.cells = {cells.at(0), cells.at(1), cells.at(2)};
+    const double** const to[] = {&system.grid.diagonal, &system.grid.ahead[0], &system.grid.ahead[1], &system.grid.ahead[2]};
+    for (std::size_t k = 0; k < 4; k++) {
+      const nb::object& array = arrays.at(k);
+      if (array.is_none()) continue;
+      grid_.push_back(nb::cast<Vector<const double>>(array));
+      require_words(grid_.back(), system.A.n, "an array of the grid's matrix");
+      *to[k] = grid_.back().data();
+    }
+    if (!system.grid.diagonal) bad_argument("the grid's matrix needs its diagonal");
+  }
   void take_hierarchy(std::vector<PyLevel> levels) {
     hierarchy_ = std::move(levels);
     auto given = std::make_shared<std::vector<GivenLevel>>();
@@ -131,6 +148,7 @@ struct GivenSystem {
   Array<i32> indices_;
   Array<double> data_;
   Array<i64> cells_;
+  std::vector<Vector<const double>> grid_;
   nb::object hmatrix_, coarse_;
   std::tuple<Array<i64>, Array<i32>, Array<double>> inverse_;
 };

@@ -103,7 +103,7 @@ void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool d
     c.levels = std::make_shared<AlgebraicLevels>(s.A, partition_of(s, c, ranks), gpu);
   }
   const i64 alone = o.level_rows.value_or(is_of_gpus(o, device, machine) ? level_rows_of_gpus : level_rows_of_cpus);
-  if (o.precond == "mg") set_levels(c, s, o, ranks, alone);
+  if (o.precond == "mg") set_levels(c, s, o, ranks, alone, gpu);
   settle_levels(c, s, o, ranks, device, alone);
 }
 

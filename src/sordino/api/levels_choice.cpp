@@ -82,8 +82,16 @@ double foretold_iterations(const CsrView& A, const Extents& grid, double rtol) {
 
 double as_long_as_mg(double rtol) { return of_setup + of_cycle * cycles_of_1e8 * digits(rtol) / digits(1e-8); }
 
-void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alone) {
+void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alone, int gpu) {
   Range range("coarsen the grid");
+  if (s.grid.is_given()) {
+    const std::shared_ptr<GridMaker> maker = grid_maker(gpu);
+    const GridMatrix A = maker->taken(s.grid);
+    const std::array<double, 3> strengths = maker->strengths(A);
+    c.tiling = grid_layers(strengths, A.cells, ranks, alone);
+    c.levels = std::make_shared<GridLevels>(maker, A, strengths, partition_in_layers(A.n(), c.tiling, ranks), alone);
+    return;
+  }
   const Extents grid = parse_grid(s.A.n, o.grid);
   c.tiling = grid_layers(s.A, grid, ranks, alone);
   c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks), alone,

@@ -64,7 +64,8 @@ void check_given(const System& s, const Options& o) {
   if (s.has_hmatrix()) of_hmatrix(s, [&](const auto& matrix) { require_size(s, matrix); });
   if (s.has_hmatrix() && !s.cuts.empty()) bad_argument("rows of an H-matrix are dealt out by the library: give no cuts");
   const bool of_blocks = o.precond == "block-jacobi";
-  const bool fits = o.precond == "auto" || o.precond == "none" || (s.has_hmatrix() && (of_blocks || o.precond == "jacobi"));
+  const bool fits = s.grid.is_given() || o.precond == "auto" || o.precond == "none" ||
+                    (s.has_hmatrix() && (of_blocks || o.precond == "jacobi"));
   if (of_blocks && !s.has_hmatrix())
     bad_argument(
         "precond block-jacobi inverts the dense blocks on the diagonal of an H-matrix, and the matrix is none: use jacobi");
@@ -172,6 +173,14 @@ void build_operator(Part& p, Rank& rank, const System& s, const ScaledMatrix* sc
     });
     p.hmatrix = matrix.get();
     p.A = std::move(matrix);
+    return;
+  }
+  if (s.grid.is_given()) {
+    MadeRows made = c.levels->made(0);
+    made.diagonals = c.storage.diagonals;
+    auto entries = std::make_unique<CsrOperator>(rank, made, partition);
+    p.entries = entries.get();
+    p.A = std::move(entries);
     return;
   }
   const CsrView A = scaled ? scaled->view() : s.A;
@@ -324,6 +333,7 @@ Choice choose(const System& s, const Options& o) {
 
 StorageChoice storage_of(const System& s, const Options& o, const Choice& c, int ranks) {
   const i64 rows = (s.A.n + ranks - 1) / ranks;
+  if (s.grid.is_given()) return choose_storage(s.grid, o.storage, rows);
   if (s.has_entries()) return choose_storage(s.A, o.storage, rows, o.precond == "sqrt-jacobi", s.cells, c.mirrored);
   if (o.storage == "auto" || o.storage == "csr") return {"", "", {}};
   bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is " + s.stands_as());

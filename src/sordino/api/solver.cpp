@@ -42,6 +42,7 @@ Solver::Solver(const System& system, const Options& options, const std::optional
   state_.reset(new State(system, options));
   state_->machine = machine;
   state_->another_engine = [&s = *state_] {
+    Range range("start the engine");
     return make_engine(s.options, s.machine.value_or(Machine{}), s.A.n / number_of_processes());
   };
   state_->set_up(state_->another_engine());
@@ -67,7 +68,11 @@ Solver::~Solver() = default;
 Solver::Solver(Solver&&) noexcept = default;
 
 Solver::State::State(const System& wanted, const Options& asked)
-    : system(wanted), rows(A), options(asked), chosen(choose(system, asked)) {
+    : system(wanted),
+      of_grid(rows_unless_by_fields(system, with_grid(wanted, asked))),
+      rows(A),
+      options(with_grid(wanted, asked)),
+      chosen(choose(system, options)) {
   system.nullspace = checked_nullspace(system, options);
   bool in_order = options.all_reduce == "auto" || options.all_reduce == "fastest" || options.all_reduce == "ordered";
   bool steady = chosen.method->needs_spd && !(A.is_complex() && chosen.method->complex == Factors::of_numbers);
@@ -100,6 +105,7 @@ void Solver::State::set_up(EngineChoice made) {
     SharedCores share(engine().local_ranks());
     parts[std::size_t(rank.id() - engine().first_rank())] = build_part(rank, system, chosen, options, partition, scaled.get());
   });
+  if (chosen.levels) chosen.levels->release();
   require_pivots(parts.front().refused_row, chosen);
   is_set_up = true;
 }

@@ -4,6 +4,7 @@
 
 #include "sordino/api/callers.hpp"
 #include "sordino/api/engines.hpp"
+#include "sordino/api/grid_system.hpp"
 #include "sordino/api/method_choice.hpp"
 #include "sordino/api/part.hpp"
 #include "sordino/api/solver.hpp"
@@ -14,6 +15,7 @@ struct Solver::State {
   System system;
   CsrView& A = system.A;
   Callers callers;
+  LargeCsr of_grid;                         // A's arrays, if they were made of a grid's fields
   RowsOnHost rows;                          // A's arrays, if they were on a GPU
   std::vector<double> values, next_values;  // the same of later ones, in turns, so that refused ones change nothing
   Options options;

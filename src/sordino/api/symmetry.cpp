@@ -61,6 +61,7 @@ std::optional<Symmetry> checked(const System& s, const Options& o, bool wanted) 
   auto told = said(o.symmetry);
   bool real = !s.A.is_complex();
   if (told && real) told->hermitian = told->symmetric = told->hermitian || told->symmetric;
+  if (s.grid.is_given()) return Symmetry{.hermitian = true, .symmetric = true, .mirrored = true};
   if (!s.has_entries() || o.symmetry == "general" || (!told && !wanted)) return told;
   Symmetry found = symmetry_of(s.A);
   if (told && ((told->hermitian && !found.hermitian) || (told->symmetric && !found.symmetric)))

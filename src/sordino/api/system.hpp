@@ -7,6 +7,7 @@
 #include "sordino/api/options.hpp"
 #include "sordino/hmatrix/hmatrix.hpp"
 #include "sordino/linalg/csr.hpp"
+#include "sordino/linalg/grid_matrix.hpp"
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/linalg/nullspace.hpp"
 #include "sordino/linalg/watcher.hpp"
@@ -27,6 +28,9 @@ struct System {
   /// approximate M^-1.
   const hmatrix::HMatrix* coarse = nullptr;
   const hmatrix::ComplexHMatrix* complex_coarse = nullptr;
+  /// Or the fields of a grid, whose arrays must outlive the solver's setup; of A there is n. Rows are made of them where
+  /// something else than levels of mg wants them (grid_system.hpp), and otherwise there are no new values.
+  GridMatrix grid = {};
   CsrView A = {};                     // its arrays must outlive the solver; of a function: n and words
   HostFunction preconditioner = {};   // z = M^-1 r, for the methods that take any operator
   CsrView inverse = {};               // M^-1 by its entries, or of no rows; likewise, and its arrays must outlive the solver
@@ -47,11 +51,13 @@ struct System {
   Watch watch = {};  // its iterations are counted anew after restarts and residual replacements
 
   i64 words() const { return A.n * A.words; }  // of a vector
-  bool has_entries() const { return !product && !has_hmatrix(); }
+  bool has_entries() const { return !product && !has_hmatrix() && !grid.is_given(); }
   bool has_hmatrix() const { return hmatrix || complex_hmatrix; }
   bool has_coarse() const { return coarse || complex_coarse; }
   /// What goes on after "the matrix, which is ", where it has none.
-  const char* stands_as() const { return has_hmatrix() ? "an H-matrix" : "given as a function"; }
+  const char* stands_as() const {
+    return has_hmatrix() ? "an H-matrix" : grid.is_given() ? "given by the fields of a grid" : "given as a function";
+  }
   bool brings_operator() const { return preconditioner || inverse.n > 0 || has_coarse() || hierarchy != nullptr; }
   bool brings_preconditioner() const { return brings_operator() || !diagonal.empty(); }
 };

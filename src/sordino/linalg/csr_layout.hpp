@@ -22,6 +22,8 @@ struct CsrOperator::Layout {
   /// By diagonals, which are those of the whole matrix. `own`: storage rows before the ghosts.
   Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts, i32 first, i64 own,
          const Diagonals& diagonals);
+  /// The same of a matrix that is made by them.
+  Layout(Rank& rank, const MadeRows& A, const CsrSlice& slice, const std::vector<i64>& ghosts);
   /// By diagonals that the rows are not in the order of: `columns` are storage rows, [nnz].
   Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const i32* columns, i32 first, i64 own,
          const Diagonals& diagonals);
@@ -74,6 +76,10 @@ struct CsrOperator::Layout {
   void upload_staged() { rank_.engine().upload(rank_, device_values_, staging_.data(), staged_ * sizeof(double)); }
   std::size_t entries() const { return ptr_[ptr_.size() - 1]; }
   double* reserve_values(std::size_t entries);
+  DiagonalPlaces begin_diagonals(const Diagonals& diagonals, i64 n, const CsrSlice& slice, const std::vector<i64>& ghosts,
+                                 i64 own);
+  template <class Entries>
+  void keep_diagonals(const Entries& entries, const CsrSlice& slice, std::size_t ghosts, i32 first, i64 own);
   void reserve_places(i64 stored);
   static i64 bytes_of_places(i64 stored, const CsrSlice& slice, bool device, const Diagonals& diagonals);
   OwnEntries own_entries(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals, std::vector<i64> places = {});

@@ -22,19 +22,6 @@ bool touches_outside(const CsrView& A, i64 row, i64 begin, i64 end) {
   return std::any_of(A.indices + A.begin(row), A.indices + A.begin(row + 1), outside);
 }
 
-/// Where a diagonal leaves the slice for ghosts there may be no entry: then the row reads one times 0, and waits for it all the
-/// same.
-bool touches_outside(const std::vector<i64>& leaving, i64 row, i64 begin, i64 end) {
-  return std::any_of(leaving.begin(), leaving.end(), [&](i64 o) { return row + o < begin || row + o >= end; });
-}
-
-std::vector<i64> leaving(const Diagonals& diagonals, i64 n, const CsrSlice& slice) {
-  std::vector<i64> offsets;
-  for (i64 offset : diagonals.offsets)
-    if (!columns_outside({{offset}}, n, slice.first_row, slice.rows).empty()) offsets.push_back(offset);
-  return offsets;
-}
-
 }  // namespace
 
 CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, const Diagonals& diagonals)
@@ -45,14 +32,49 @@ CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partitio
   take_slice(A, partition, rank.id());
   const Space& space = rank.space(space_);
   auto ghosts = foreign_columns(A, slice_, diagonals);
-  exchange_ = make_halo(rank, in_words(partition, words_), space, in_words(ghosts, words_));
   i64 begin = slice_.first_row, end = begin + slice_.rows;
-  auto offsets = diagonals.in_order() ? leaving(diagonals, A.n, slice_) : std::vector<i64>{};
-  split_ = interior_and_boundary(space, begin, words_, [&](i64 row) {
-    return diagonals.in_order() ? touches_outside(offsets, row, begin, end) : touches_outside(A, row, begin, end);
-  });
-  exchange_.consumer = split_;
+  split_ = diagonals.in_order()
+               ? split_in_order(space, diagonals, A.n)
+               : interior_and_boundary(space, begin, words_, [&](i64 row) { return touches_outside(A, row, begin, end); });
+  find_halo(rank, partition, ghosts);
   store(rank, A, ghosts, 0, diagonals);
+}
+
+CsrOperator::CsrOperator(Rank& rank, const MadeRows& A, const Partition& partition)
+    : space_(add_row_space(rank, partition, 1)) {
+  slice_.first_row = partition.first_row(rank.id());
+  slice_.rows = partition.rows(rank.id());
+  slice_.entries = A.entries(slice_.first_row, slice_.rows);
+  const auto ghosts = columns_outside(A.diagonals, A.n, slice_.first_row, slice_.rows);
+  split_ = split_in_order(rank.space(space_), A.diagonals, A.n);
+  find_halo(rank, partition, ghosts);
+  layout_ = std::make_unique<Layout>(rank, A, slice_, ghosts);
+}
+
+void CsrOperator::find_halo(Rank& rank, const Partition& partition, const std::vector<i64>& ghosts) {
+  exchange_ = make_halo(rank, in_words(partition, words_), rank.space(space_), in_words(ghosts, words_));
+  exchange_.consumer = split_;
+}
+
+/// Where a diagonal leaves the slice for ghosts there may be no entry: then the row reads one times 0, and waits for it all the
+/// same. Such rows are first ones, and last ones.
+Split CsrOperator::split_in_order(const Space& space, const Diagonals& diagonals, i64 n) const {
+  i64 low = 0, high = slice_.rows;
+  for (i64 offset : diagonals.offsets) {
+    if (columns_outside({{offset}}, n, slice_.first_row, slice_.rows).empty()) continue;
+    low = std::max(low, -offset), high = std::min(high, slice_.rows - offset);
+  }
+  return split_at(space, low, high);
+}
+
+Split CsrOperator::split_at(const Space& space, i64 low, i64 high) {
+  std::vector<char> interior(std::size_t(space.tiles()));
+  for (std::size_t t = 0; t < interior.size(); t++) {
+    const i64 first = space.tile_rows[t], end = space.tile_rows[t + 1];
+    interior[t] = first == end || (first >= low && end <= high);
+  }
+  auto [first, rest] = split_tiles(space, interior);
+  return {first, rest};
 }
 
 std::unique_ptr<CsrOperator> CsrOperator::gathered(Rank& rank, const CsrView& A, const Partition& partition,

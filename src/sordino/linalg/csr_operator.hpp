@@ -5,6 +5,7 @@
 
 #include "sordino/linalg/diagonals.hpp"
 #include "sordino/linalg/halo.hpp"
+#include "sordino/linalg/made_rows.hpp"
 #include "sordino/linalg/operator.hpp"
 
 namespace sordino {
@@ -26,6 +27,8 @@ class CsrOperator final : public Operator {
   CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, const Diagonals& diagonals = {});
   /// The same on another operator's space of that partition: a preconditioner.
   CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int space, const Diagonals& diagonals = {});
+  /// Of a matrix that is made by diagonals, which are filled once: there are no new values. Memory: 8 B for each row of each.
+  CsrOperator(Rank& rank, const MadeRows& A, const Partition& partition);
   /// The same matrix, a real one, on replicated vectors: each rank multiplies its rows, and all ranks gather the result (000,
   /// section VI).
   static std::unique_ptr<CsrOperator> gathered(Rank& rank, const CsrView& A, const Partition& partition,
@@ -58,6 +61,8 @@ class CsrOperator final : public Operator {
   /// Tiles of rows, numbered from `first_row` in the matrix, in which none needs ghosts, and the others.
   static Split interior_and_boundary(const Space& space, i64 first_row, int words,
                                      const std::function<bool(i64 row)>& needs_ghosts);
+  /// Tiles of which no row of the space is outside of [low, high), and the others.
+  static Split split_at(const Space& space, i64 low, i64 high);
 
  private:
   CsrOperator() = default;
@@ -65,6 +70,8 @@ class CsrOperator final : public Operator {
   static std::vector<i32> renumbered(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts) {
     return renumbered(A.indices + slice.first_entry, slice.entries, slice.first_row, slice.first_row + slice.rows, ghosts);
   }
+  void find_halo(Rank& rank, const Partition& partition, const std::vector<i64>& ghosts);
+  Split split_in_order(const Space& space, const Diagonals& diagonals, i64 n) const;
   void store(Rank& rank, const CsrView& A, const std::vector<i64>& ghosts, i32 first, const Diagonals& diagonals);
 
   int space_ = -1;

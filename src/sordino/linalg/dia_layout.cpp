@@ -21,36 +21,58 @@ i32 ghost_shift(i64 offset, i64 n, i64 first, i64 rows, const std::vector<i64>& 
 
 }  // namespace
 
-CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts, i32 first,
-                            i64 own, const Diagonals& diagonals)
-    : rank_(rank), words_(1), viewed_(nullptr) {
+/// Where values of the slice lie, and their columns.
+DiagonalPlaces CsrOperator::Layout::begin_diagonals(const Diagonals& diagonals, i64 n, const CsrSlice& slice,
+                                                    const std::vector<i64>& ghosts, i64 own) {
   const auto& offsets = diagonals.offsets;
   DiagonalPlaces places(diagonals, slice.rows);
   require_few_places(places.stored);
   for (std::size_t d = 0; d < offsets.size(); d++) {
-    i32 ghost = own == A.n ? 0 : ghost_shift(offsets[d], A.n, slice.first_row, slice.rows, ghosts);
+    i32 ghost = own == n ? 0 : ghost_shift(offsets[d], n, slice.first_row, slice.rows, ghosts);
     i64 at = places.at[d];
     diagonals_.push_back({at == DiagonalPlaces::nowhere ? StoredDiagonal::unit : u32(at), i32(offsets[d]), ghost});
   }
+  return places;
+}
+
+/// By the functor that serves them best.
+template <class Entries>
+void CsrOperator::Layout::keep_diagonals(const Entries& entries, const CsrSlice& slice, std::size_t ghosts, i32 first,
+                                         i64 own) {
+  DiaRowsOf<Entries> r{};
+  r.entries = entries;
+  r.diagonals = device_values_ ? upload(diagonals_) : diagonals_.data();
+  r.count = i32(diagonals_.size());
+  r.own = u32(own);
+  r.last = r.own + u32(ghosts) - 1;
+  r.first = first;
+  r.nnz = slice.entries;
+  rows_ = std::visit([](const auto& best) { return Real{best}; }, by_points(r, diagonals_.data()));
+}
+
+CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts, i32 first,
+                            i64 own, const Diagonals& diagonals)
+    : rank_(rank), words_(1), viewed_(nullptr) {
+  DiagonalPlaces places = begin_diagonals(diagonals, A.n, slice, ghosts, own);
   reserve_places(places.stored);
-  auto by_diagonals = [&](auto entries) {
-    DiaRowsOf<decltype(entries)> r{};
-    r.entries = entries;
-    r.diagonals = device_values_ ? upload(diagonals_) : diagonals_.data();
-    r.count = i32(offsets.size());
-    r.own = u32(own);
-    r.last = r.own + u32(ghosts.size()) - 1;
-    r.first = first;
-    r.nnz = slice.entries;
-    return r;
-  };
-  auto keep_best = [&](auto entries) {
-    rows_ = std::visit([](const auto& best) { return Real{best}; }, by_points(by_diagonals(entries), diagonals_.data()));
-  };
   if (diagonals.constant)
-    keep_best(shared_entries(A, slice, diagonals));
+    keep_diagonals(shared_entries(A, slice, diagonals), slice, ghosts.size(), first, own);
   else
-    keep_best(own_entries(A, slice, diagonals, std::move(places.at)));
+    keep_diagonals(own_entries(A, slice, diagonals, std::move(places.at)), slice, ghosts.size(), first, own);
+}
+
+/// What a device keeps is never on the host.
+CsrOperator::Layout::Layout(Rank& rank, const MadeRows& A, const CsrSlice& slice, const std::vector<i64>& ghosts)
+    : rank_(rank), words_(1), viewed_(nullptr) {
+  const DiagonalPlaces places = begin_diagonals(A.diagonals, A.n, slice, ghosts, slice.rows);
+  staged_ = std::size_t(places.stored);
+  if (rank.engine().is_device())
+    device_values_ = reserve_values(staged_);
+  else
+    staging_ = LargeArray<double>(staged_);
+  double* const values = device_values_ ? device_values_ : staging_.data();
+  if (slice.rows > 0) A.fill(A.diagonals, slice.first_row, slice.rows, values);
+  keep_diagonals(OwnEntries{values, A.diagonals.symmetric, i64(staged_)}, slice, ghosts.size(), 0, slice.rows);
 }
 
 void CsrOperator::Layout::reserve_places(i64 stored) {

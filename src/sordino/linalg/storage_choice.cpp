@@ -54,4 +54,11 @@ StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 row
   return automatic(A, std::move(found), rows, unit, cells, mirrored);
 }
 
+StorageChoice choose_storage(const GridMatrix& A, const std::string& asked, i64 rows) {
+  FoundDiagonals found{.offsets = offsets_of(A.cells), .entries = {}};
+  if (asked != "auto") return {asked, "asked for", {.offsets = found.offsets, .symmetric = asked == "symdia"}};
+  found.entries.assign(found.offsets.size(), A.n());
+  return automatic({.n = A.n()}, std::move(found), rows, false, nullptr, true);
+}
+
 }  // namespace sordino

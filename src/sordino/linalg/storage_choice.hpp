@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "sordino/linalg/diagonals.hpp"
+#include "sordino/linalg/grid_matrix.hpp"
 
 namespace sordino {
 
@@ -29,5 +29,7 @@ constexpr i64 most_cached = 50'000'000;
 /// their mirrors, bit by bit, and are not looked at again.
 StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 rows, bool unit = false,
                              const i64* cells = nullptr, bool mirrored = false);
+/// The same of a grid's fields, by diagonals: for csr and constant there are no rows to look at.
+StorageChoice choose_storage(const GridMatrix& A, const std::string& asked, i64 rows);
 
 }  // namespace sordino

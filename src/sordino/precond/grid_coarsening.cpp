@@ -6,32 +6,22 @@
 #include <utility>
 
 #include "sordino/base/parallel.hpp"
+#include "sordino/precond/cross_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
+#include "sordino/precond/row_starts.hpp"
 
 namespace sordino {
 namespace {
 
 constexpr i64 least_rows = 1 << 10;  // that are worth a thread
-constexpr i64 block = 1 << 14;       // rows whose entries are counted together
 constexpr std::size_t slots = std::size_t(GridNeighbours::count);
-constexpr int alone = 2, places = 27;  // of a cell in its aggregate, in each direction 0, 1 or alone
+constexpr int places = 27;  // of a cell in its aggregate, a CellPlace in each direction
 constexpr std::size_t middle = std::size_t(GridNeighbours::itself);
-// Of the largest of a row's couplings, in directions: what is less counts less across an aggregate's side, and what couplings
-// inwards are taken for beside a wall. In directions of pairs those of one phase are more (grid_steps.hpp).
-constexpr double weak = 0.25, least_inward = 0.4;
 
 /// Entries of a row of the coarse matrix, by its neighbours.
 struct CoarseRow {
   std::array<double, slots> values{};
   std::array<bool, slots> there{};
-};
-
-/// What a fine cell's row says of one direction of its aggregate.
-struct Side {
-  double inward = 0, outward = 0;  // couplings with the cell's partner's side, and with the other one
-  double most = 0;                 // of both
-  bool has_other = false;          // whether the cell next to it outside is coupled
-  bool is_paired = false;          // whether it has a partner
 };
 
 /// Adds up aggregates, for one thread.
@@ -77,7 +67,7 @@ class Aggregates {
         if (takes_part && slot != middle) found.values[slot] += A_.values[k];
       }
       from_this[i] = {};
-      if (takes_part) excess += held_by(row_of_cell, at, cell, from_this[i]);
+      if (takes_part) excess += held(row_of_cell, at, cell, from_this[i]);
     });
     double diagonal = excess;
     for (std::size_t slot = 0; slot < slots; slot++) {
@@ -90,18 +80,18 @@ class Aggregates {
   }
 
  private:
-  /// Of a step from one of an aggregate's cells, x fastest, whose places in it are 0, 1 or `alone`: where its end is, seen from
-  /// the aggregate.
+  /// Of a step from one of an aggregate's cells, x fastest, whose places in it are each a CellPlace: where its end is, seen
+  /// from the aggregate.
   std::uint8_t slot(int cell, const Extents& by) const {
     const int at[] = {cell % 3, cell / 3 % 3, cell / 9};
     i64 number = 0;
-    for (std::size_t d = 3; d-- > 0;) number = 3 * number + (at[d] == alone ? by[d] : (at[d] + by[d]) >> 1) + 1;
+    for (std::size_t d = 3; d-- > 0;) number = 3 * number + (at[d] == alone_there ? by[d] : (at[d] + by[d]) >> 1) + 1;
     return std::uint8_t(number);
   }
 
   /// A cell's place in its aggregate in a direction.
   int place_in(std::size_t d, i64 at, i64 nth) const {
-    return fine_.step[d] == 1 || (nth == 0 && at + 1 == fine_.cells[d]) ? alone : int(nth);
+    return fine_.step[d] == 1 || (nth == 0 && at + 1 == fine_.cells[d]) ? alone_there : int(nth);
   }
 
   /// Of two aggregates in a periodic direction each is on both sides of the other: the one side that they have in the grid.
@@ -121,60 +111,30 @@ class Aggregates {
   }
 
   /// Of a fine cell's couplings, by its neighbours, whose numbers grow by `stride` in direction d.
-  Side side_of(const std::array<double, slots>& row, const Extents& at, std::size_t cell, std::size_t d) const {
+  SideCouplings couplings_of(const std::array<double, slots>& row, const Extents& at, CellPlace place, std::size_t d) const {
     constexpr std::size_t strides[] = {1, 3, 9};
-    const std::size_t stride = strides[d], here = cell / stride % 3, wide = strides[(d + 1) % 3], high = strides[(d + 2) % 3];
-    double behind = 0, ahead = 0;
+    const std::size_t stride = strides[d], wide = strides[(d + 1) % 3], high = strides[(d + 2) % 3];
+    SideCouplings found;
     for (std::size_t n = 0; n < 3; n++)
       for (std::size_t m = 0; m < 3; m++) {
-        behind -= row[n * wide + m * high];
-        ahead -= row[n * wide + m * high + 2 * stride];
+        found.behind -= row[n * wide + m * high];
+        found.ahead -= row[n * wide + m * high + 2 * stride];
       }
-    const double most = std::max(behind, ahead);
-    if (here == alone) return {.inward = behind > 0 && ahead > 0 ? 0 : most, .most = most};
-    const bool is_second = here == 1;
     // Behind the last cell of odd many in a periodic direction there is one alone, which is on two sides of others.
-    const bool is_cut = !is_second && at[d] == 0 && fine_.cells[d] % 2 != 0;
-    const std::size_t other = is_second ? middle + stride : middle - stride;
-    return {.inward = is_second ? behind : ahead,
-            .outward = is_second ? ahead : behind,
-            .most = most,
-            .has_other = row[other] != 0 && !is_cut,
-            .is_paired = true};
+    const bool is_cut = place == first_of_pair && at[d] == 0 && fine_.cells[d] % 2 != 0;
+    found.meets_behind = row[middle - stride] != 0 && !is_cut;
+    found.meets_ahead = row[middle + stride] != 0;
+    return found;
   }
 
-  /// Of a quarter, what a cell takes from the aggregate behind a side: less where the coupling across is weaker than the one
-  /// inwards, and where it is weak beside the row's largest. Cells that are coupled strongly else would take different parts of
-  /// a correction across phases, and lose in their couplings more than that gains.
-  static double share_across(const Side& side, double most) {
-    return std::min(1.0, 2 * side.outward / (side.inward + side.outward)) * std::min(1.0, side.outward / (weak * most));
-  }
-
-  /// Of what a cell's row adds up to, what the next level holds; and what P takes for it (grid_levels.hpp).
-  double held_by(const std::array<double, slots>& row, const Extents& at, std::size_t cell, CellWeights& weights) const {
-    double excess = 0, open = 0, paired = 0, most = 0;
+  /// Of what a cell's row adds up to, what the next level holds; and what P takes for it (cell_weights.hpp).
+  double held(const std::array<double, slots>& row, const Extents& at, std::size_t cell, CellWeights& weights) const {
+    double excess = 0;
     for (double value : row) excess += value;
-    Side sides[3];
-    for (std::size_t d = 0; d < 3; d++) {
-      const Side& side = sides[d] = side_of(row, at, cell, d);
-      most = std::max(most, side.most);
-      if (side.outward > 0 || !(side.inward > 0)) continue;
-      open += side.inward;
-      if (side.is_paired) paired += side.inward;
-    }
-    // Couplings with them, over twice those inward.
-    const double walls = open > 0 && excess > 0 ? excess / (2 * std::max(open, least_inward * most)) : 0;
-    int left = CellWeights::one;
-    for (std::size_t d = 0; d < 3; d++) {
-      const Side& side = sides[d];
-      if (!side.is_paired || !(side.inward > 0)) continue;
-      const double across = side.has_other && side.outward > 0 ? 0.25 * share_across(side, most) : 0;
-      const double wall = side.outward > 0 ? 0 : walls / (1 + walls);
-      weights.across[d] = std::uint16_t(std::lround(across * CellWeights::one));
-      left -= int(std::lround((across + wall) * CellWeights::one));
-    }
-    weights.own = std::uint16_t(std::max(left, 0));
-    return open > 0 ? excess * (1 - paired / open * (walls / (1 + walls))) : excess;
+    const CellPlace places_of[] = {CellPlace(cell % 3), CellPlace(cell / 3 % 3), CellPlace(cell / 9)};
+    SideCouplings couplings[3];
+    for (std::size_t d = 0; d < 3; d++) couplings[d] = couplings_of(row, at, places_of[d], d);
+    return held_by(excess, couplings, places_of, weights);
   }
 
   /// act(row, its cell, its places in the aggregate, where its neighbours are, seen from there), one after the other.
@@ -200,29 +160,6 @@ class Aggregates {
   std::array<std::array<std::uint8_t, slots>, places> slots_;  // by the cell's places in its aggregate, and its neighbour
   bool has_two_ = false;                                       // aggregates in a direction
 };
-
-/// From counts of each row, at the place behind it, to where rows begin.
-void add_up(LargeArray<i64>& starts) {
-  const i64 rows = i64(starts.size()) - 1, blocks = (rows + block - 1) / block;
-  std::vector<i64> before(std::size_t(blocks) + 1, 0);
-  auto for_blocks = [&](const auto& act) {
-    for_parts(
-        0, blocks,
-        [&](i64 begin, i64 end) {
-          for (i64 b = begin; b < end; b++) act(std::size_t(b), b * block, std::min((b + 1) * block, rows));
-        },
-        1);
-  };
-  for_blocks([&](std::size_t b, i64 first, i64 last) {
-    for (i64 row = first; row < last; row++) before[b + 1] += starts[std::size_t(row) + 1];
-  });
-  for (std::size_t b = 0; b < std::size_t(blocks); b++) before[b + 1] += before[b];
-  starts[0] = 0;
-  for_blocks([&](std::size_t b, i64 first, i64 last) {
-    i64 sum = before[b];
-    for (i64 row = first; row < last; row++) starts[std::size_t(row) + 1] = sum += starts[std::size_t(row) + 1];
-  });
-}
 
 /// Calls act(aggregates, row) for all rows of the coarse matrix.
 template <class Act>
@@ -271,40 +208,34 @@ class SortedEntries {
   std::size_t count_ = 0;
 };
 
-/// Where they take fewer bytes than rows with columns do, as of all boxes but periodic ones.
-Diagonals diagonals_of_level(const CsrView& A) {
-  const i64 count = i64(find_diagonals(A).offsets.size());
-  return count == 0 || 12 * A.nnz() < 8 * count * A.n ? Diagonals{} : diagonals_of(A, "dia");
-}
+/// The one of a cell's two neighbours in a direction that is not in its aggregate.
+i64 behind_side(const GridLevel& fine, std::size_t d, i64 at) { return step_from(at, at % 2 != 0 ? 1 : -1, fine.cells[d]); }
 
 /// What each aggregate takes from cells behind its own: what those take from it.
 void find_restriction(const GridLevel& fine, GridLevel& coarse) {
+  const i64 nx = fine.cells[0], ny = fine.cells[1];
+  const CellWeights* const from = coarse.from_this.data();
+  const auto line_at = [&](i64 y, i64 z) { return from + nx * (y + ny * z); };
+  const auto of_line = [&](i64 y, i64 z, CellWeights* to) {
+    const CellWeights* const here = line_at(y, z);
+    const CellWeights* const in_y = fine.step[1] == 1 ? here : line_at(behind_side(fine, 1, y), z);
+    const CellWeights* const in_z = fine.step[2] == 1 ? here : line_at(y, behind_side(fine, 2, z));
+    for (i64 x = 0; x < nx; x++) {
+      const i64 in_x = fine.step[0] == 1 ? x : behind_side(fine, 0, x);
+      to[x] = {here[x].own, {here[in_x].across[0], in_y[x].across[1], in_z[x].across[2]}};
+    }
+  };
   for_parts(
-      0, fine.partition.n,
+      0, ny * fine.cells[2],
       [&](i64 begin, i64 end) {
-        for (i64 row = begin; row < end; row++) {
-          const Extents at = place(fine.cells, row);
-          CellWeights& to = coarse.to_this[std::size_t(row)] = coarse.from_this[std::size_t(row)];
-          for (std::size_t d = 0; d < 3; d++) {
-            if (fine.step[d] == 1) continue;
-            Extents other = at;
-            other[d] = step_from(at[d], at[d] % 2 != 0 ? 1 : -1, fine.cells[d]);
-            to.across[d] = coarse.from_this[std::size_t(row_of(fine.cells, other))].across[d];
-          }
-        }
+        for (i64 line = begin; line < end; line++) of_line(line % ny, line / ny, coarse.to_this.data() + nx * line);
       },
-      least_rows);
+      std::max<i64>(1, least_rows / nx));
 }
 
-}  // namespace
-
-void coarsen(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
+void coarsen_any(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
   const bool is_new = coarse.A.n == 0;
-  if (is_new) {
-    coarse.A = begun(A, fine, coarse);
-    coarse.from_this = LargeArray<CellWeights>(std::size_t(A.n));
-    coarse.to_this = LargeArray<CellWeights>(std::size_t(A.n));
-  }
+  if (is_new) coarse.A = begun(A, fine, coarse);
   for_coarse_rows(A, fine, coarse, [&](Aggregates& aggregates, i64 row) {
     i64 next = coarse.A.indptr[std::size_t(row)];
     for (const auto& [column, value] : SortedEntries(aggregates.values(row, coarse.from_this.data()), coarse.cells, row)) {
@@ -312,8 +243,27 @@ void coarsen(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
       coarse.A.values[std::size_t(next++)] = value;
     }
   });
-  find_restriction(fine, coarse);
   if (is_new) coarse.diagonals = diagonals_of_level(coarse.A.view());
+}
+
+}  // namespace
+
+Diagonals diagonals_of_level(const CsrView& A) {
+  const i64 count = i64(find_diagonals(A).offsets.size());
+  return count == 0 || 12 * A.nnz() < 8 * count * A.n ? Diagonals{} : diagonals_of(A, "dia");
+}
+
+void coarsen(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
+  if (coarse.A.n == 0) {
+    coarse.from_this = LargeArray<CellWeights>(std::size_t(A.n));
+    coarse.to_this = LargeArray<CellWeights>(std::size_t(A.n));
+  }
+  coarse.is_cross = fine.is_cross;
+  if (fine.is_cross)
+    coarsen_cross(A, fine, coarse);
+  else
+    coarsen_any(A, fine, coarse);
+  find_restriction(fine, coarse);
 }
 
 }  // namespace sordino

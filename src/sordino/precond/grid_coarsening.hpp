@@ -8,4 +8,7 @@ namespace sordino {
 /// stay, where operators look. Cost: two passes over A, of which new values need one, on several threads.
 void coarsen(const CsrView& A, const GridLevel& fine, GridLevel& coarse);
 
+/// By which a coarse level is stored: where they take fewer bytes than rows with columns do, as of all boxes but periodic ones.
+Diagonals diagonals_of_level(const CsrView& A);
+
 }  // namespace sordino

@@ -83,15 +83,10 @@ LayerShape shape_of(const Layers& level, int rank) {
 template <class V>
 Split split_of_layers(Rank& rank, const Layers& level, int space, i64 deep) {
   const HeldLayers held(level, rank.id());
-  const i64 layer = rows_of_layer(level.cells), rows = (held.end - held.first) * layer;
-  const auto may_need = [&](i64 row) {  // of the rank's
-    const i64 at = row / layer;
-    return (held.before >= 0 && at < deep) || (held.last >= 0 && at >= held.end - held.first - deep);
-  };
-  return CsrOperator::interior_and_boundary(rank.space(space), 0, 1, [&](i64 word) {
-    const i64 first = numbers_in<V> * word, last = std::min(first + numbers_in<V>, rows) - 1;
-    return may_need(first) || may_need(last);
-  });
+  const i64 layer = rows_of_layer(level.cells), layers = held.end - held.first, rows = layers * layer;
+  const i64 low = held.before >= 0 ? deep * layer : 0, high = held.last >= 0 ? (layers - deep) * layer : rows;
+  constexpr i64 numbers = numbers_in<V>;  // a word's rows; of the last one there may be fewer
+  return CsrOperator::split_at(rank.space(space), (low + numbers - 1) / numbers, high == rows ? rows : high / numbers);
 }
 
 /// Vectors of a level in turn, of V, with the ghosts of whole layers.

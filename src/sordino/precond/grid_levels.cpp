@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -10,11 +11,13 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/precond/block_ilu_smoother.hpp"
+#include "sordino/precond/cross_coarsening.hpp"
 #include "sordino/precond/dense_inverse.hpp"
 #include "sordino/precond/grid_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
 #include "sordino/precond/grid_steps.hpp"
 #include "sordino/precond/red_black_smoother.hpp"
+#include "sordino/precond/row_facts.hpp"
 #include "sordino/precond/scale_exponent.hpp"
 #include "sordino/precond/stiff_parts.hpp"
 
@@ -22,7 +25,6 @@ namespace sordino {
 namespace {
 
 constexpr i64 least_rows = 1 << 10;       // that are worth a thread
-constexpr double steep = 100;             // of a row's couplings, the largest over the smallest: between two phases
 constexpr i64 some = 1000;                // one row in so many
 constexpr double uneven = 10;             // of directions' couplings, the strongest over the weakest
 constexpr i64 most_aggregated = 1 << 14;  // rows of a level below which aggregates may be by couplings,
@@ -36,26 +38,9 @@ bool has_neighbours(GridNeighbours& neighbours, const CsrView& A, i64 row, const
   return all;
 }
 
-/// What a row says of its level.
-struct RowFacts {
-  double diagonal = 0;
-  double magnitudes = 0;  // what those of all entries add up to
-  bool couples = false;   // with another row
-  bool is_steep = false;  // some couplings are far larger than others
-};
-
 RowFacts facts_of(const CsrView& A, i64 row) {
   RowFacts facts;
-  double least = std::numeric_limits<double>::infinity(), most = 0;
-  for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
-    const bool is_diagonal = A.indices[k] == row;
-    facts.magnitudes += std::abs(A.values[k]);
-    facts.couples |= !is_diagonal && A.values[k] != 0;
-    if (is_diagonal) facts.diagonal = A.values[k];
-    if (is_diagonal || A.values[k] == 0) continue;
-    least = std::min(least, std::abs(A.values[k])), most = std::max(most, std::abs(A.values[k]));
-  }
-  facts.is_steep = most > steep * least;
+  for (i64 k = A.begin(row); k < A.begin(row + 1); k++) facts.add(A.values[k], A.indices[k] == row);
   return facts;
 }
 
@@ -77,17 +62,23 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   std::mutex mutex;
   double bound = 0;
   i64 steep_rows = 0;
+  std::atomic<bool> is_cross{true};
   const auto look = [&](i64 begin, i64 end) {
     GridNeighbours neighbours(level.cells);
+    const CrossReader cross(A, level.cells);
     double largest = 0;
     i64 count = 0;
-    for (i64 row = begin; row < end; row++) {
-      if (looks_at_neighbours && !has_neighbours(neighbours, A, row, place(level.cells, row))) return false;
+    Extents at = place(level.cells, begin);
+    for (i64 row = begin; row < end; row++, advance(at, level.cells)) {
+      if (looks_at_neighbours && !cross.holds(row, at)) {
+        is_cross = false;
+        if (!has_neighbours(neighbours, A, row, at)) return false;
+      }
       const RowFacts facts = facts_of(A, row);
       if (!(facts.diagonal > 0)) return false;
       largest = std::max(largest, facts.magnitudes / facts.diagonal);
-      level.takes_part[std::size_t(row)] = facts.couples;
-      count += facts.is_steep;
+      level.takes_part[std::size_t(row)] = facts.couples();
+      count += facts.is_steep();
     }
     std::lock_guard lock(mutex);
     bound = std::max(bound, largest);
@@ -97,6 +88,7 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   const bool found = all_parts(0, A.n, look);
   level.bound = bound;
   level.has_phases = steep_rows * some > A.n;
+  if (looks_at_neighbours) level.is_cross = is_cross;
   return found;
 }
 
@@ -145,6 +137,19 @@ void require_positive(const CsrView& A) {
       least_rows);
 }
 
+void require_usable(const GridFacts& facts) {
+  const auto refuse = [](i64 row, const char* what) {
+    bad_argument("row " + std::to_string(row) + " of the grid's matrix " + what);
+  };
+  if (facts.not_finite != GridFacts::none && facts.not_finite <= facts.not_positive)
+    refuse(facts.not_finite, "holds a NaN or Inf");
+  if (facts.not_positive != GridFacts::none)
+    refuse(facts.not_positive,
+           "has a diagonal that is not positive, and precond mg needs a symmetric positive definite matrix: use precond jacobi "
+           "or none");
+  if (facts.not_finite != GridFacts::none) refuse(facts.not_finite, "holds a NaN or Inf");
+}
+
 }  // namespace
 
 GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone, CyclePrecision precision,
@@ -156,24 +161,75 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
     require_positive(A);
   }
   levels_.front().is_periodic = is_periodic(A, grid);
-  degree_ = levels_.front().has_phases ? 2 : 1;
   const int exponent = scale_exponent(A, precision);
-  const auto steps = grid_steps(coupling_strengths(A, grid), grid, first, alone);
+  add_all(coupling_strengths(A, grid), first, alone);
+  first_in_double_ = lowered();
+  exponent_ = count() > 1 ? exponent : 0;
+  find_all();
+  find_damping();
+  find_colours();
+}
+
+GridLevels::GridLevels(std::shared_ptr<GridMaker> maker, const GridMatrix& A, const std::array<double, 3>& strengths,
+                       const Partition& first, i64 alone)
+    : maker_(std::move(maker)), precision_(CyclePrecision::full), smoothing_(Smoothing::chebyshev) {
+  add(A.cells, first, {});
+  const GridFacts facts = maker_->facts(A);
+  require_usable(facts);
+  take_facts(levels_.front(), facts);
+  made_closed_ = !facts.is_open;
+  levels_.front().made = maker_->first(A);
+  add_all(strengths, first, alone);
+  find_all();
+}
+
+/// Whose matrices are still to be found.
+void GridLevels::add_all(const std::array<double, 3>& strengths, const Partition& first, i64 alone) {
+  degree_ = levels_.front().has_phases ? 2 : 1;
+  const auto steps = grid_steps(strengths, levels_.front().cells, first, alone);
   for (std::size_t l = 0; l + 1 < steps.size(); l++) {
     const Extents& cells = steps[l + 1].cells;
     levels_.back().step = steps[l].step;
     add(cells, partition_in_cuts(steps[l + 1].cuts, cells), partition_in_cuts(cuts_below(steps[l], cells), cells));
   }
-  first_in_double_ = lowered();
-  exponent_ = count() > 1 ? exponent : 0;
+}
+
+void GridLevels::find_all() {
   for (int l = 1; l < count() && !below_; l++) {
-    find_values_of(l);
+    if (level(l - 1).made.A.is_given())
+      make(l);
+    else
+      find_values_of(l);
     if (mixes_below(l)) aggregate_below(l);
   }
   if (!below_) find_inverse();
-  find_damping();
-  find_colours();
 }
+
+void GridLevels::take_facts(GridLevel& level, const GridFacts& facts) {
+  level.bound = facts.bound;
+  level.has_phases = facts.steep * some > level.partition.n;
+  level.is_cross = true;
+}
+
+/// A level below one that stays where it is made: this one, too, unless it is small.
+void GridLevels::make(int l) {
+  GridLevel& level = levels_[std::size_t(l)];
+  const GridLevel& fine = levels_[std::size_t(l - 1)];
+  level.made = maker_->next(fine.made, fine.step, level.cells);
+  if (level.partition.n > most_on_host) return take_facts(level, maker_->facts(level.made.A));
+  level.A = maker_->rows(level.made.A);
+  level.made.A = {};
+  level.is_cross = true;
+  level.diagonals = diagonals_of_level(level.A.view());
+  find_facts(level, level.A.view(), false);
+}
+
+void GridLevels::release() {
+  for (GridLevel& level : levels_) level.made = {};
+  maker_ = nullptr;
+}
+
+bool GridLevels::closed() const { return given_.n > 0 ? is_closed(given_) : made_closed_; }
 
 /// Of all levels, where it matters.
 void GridLevels::find_colours() {
@@ -209,6 +265,7 @@ void GridLevels::add(const Extents& cells, Partition partition, Partition adding
 }
 
 void GridLevels::update(const CsrView& A) {
+  if (given_.n == 0) throw Error(Errc::unsupported, "levels that were made of a grid's fields take no new values of rows");
   require_positive(A);
   const int exponent = scale_exponent(A, precision_);
   exponent_ = count() > 1 ? exponent : 0;
@@ -242,7 +299,7 @@ void GridLevels::find_values_of(int l) {
 void GridLevels::find_values() {
   for (int l = 1; l <= last_grid(); l++) find_values_of(l);
   find_damping();
-  if (below_) return below_->update(matrix(last_grid()), is_closed(given_));
+  if (below_) return below_->update(matrix(last_grid()), closed());
   find_inverse();
 }
 
@@ -253,7 +310,7 @@ void GridLevels::find_damping() {
 }
 
 void GridLevels::find_inverse() {
-  CsrMatrix inverse = inverse_of(matrix(count() - 1), is_closed(given_));
+  CsrMatrix inverse = inverse_of(matrix(count() - 1), closed());
   if (last_inverse_.values.size() == inverse.values.size())
     std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
   else
@@ -276,7 +333,7 @@ void GridLevels::aggregate_below(int l) {
   const int divided = l < first_in_double_ ? exponent_ : 0;
   scale(level, -divided);
   try {
-    below_ = std::make_unique<AlgebraicLevels>(matrix(l), partition(l), is_closed(given_), -1);
+    below_ = std::make_unique<AlgebraicLevels>(matrix(l), partition(l), closed(), -1);
   } catch (const Error& e) {
     if (e.code() != Errc::bad_argument) throw;
     scale(level, divided);

@@ -21,6 +21,7 @@
 #include "sordino/linalg/extents.hpp"
 #include "sordino/linalg/large_csr.hpp"
 #include "sordino/precond/algebraic_levels.hpp"
+#include "sordino/precond/grid_maker.hpp"
 #include "sordino/precond/grid_transfers.hpp"
 #include "sordino/precond/level_ranks.hpp"
 #include "sordino/precond/multigrid_levels.hpp"
@@ -40,9 +41,14 @@ struct GridLevel {
   bool has_two_colours = false;        // of cells that are coupled with those of the other one alone; looked for if it matters
   double damping = 1;                  // of tiles that smooth it (block_ilu_smoother.hpp)
   bool has_phases = false;             // whose couplings differ a hundredfold and more in some rows
+  bool is_cross = false;               // cells are coupled through faces alone, and not across the ends of the box
   bool is_periodic = false;            // across the ends of ranks' layers
   // [rows of the level before] P^T, by cells whose aggregates take, and P, by cells that take; of the first level empty
   LargeArray<CellWeights> to_this = {}, from_this = {};
+  MadeLevel made = {};  // instead, of large levels of a GridMatrix; of the last one that is made so, P^T and P alone
+
+  const CellWeights* restriction() const { return made.to_this ? made.to_this : to_this.data(); }
+  const CellWeights* interpolation() const { return made.from_this ? made.from_this : from_this.data(); }
 
   /// Whether rows move between the ranks that add them up and those that own them: not of the first level.
   bool moves() const { return adding.block_rows != partition.block_rows || adding.rank_blocks != partition.rank_blocks; }
@@ -56,6 +62,12 @@ class GridLevels final : public MultigridLevels {
   /// arrays, on several threads.
   GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone = level_rows_of_cpus,
              CyclePrecision precision = CyclePrecision::full, Smoothing smoothing = Smoothing::chebyshev);
+  /// Of a matrix that `maker` has taken, whose coupling_strengths() are these: levels of more than `most_on_host` rows stay
+  /// where that makes them, and matrix() has none of their rows. In double, smoothed by polynomials; update() is refused.
+  /// Throws bad_argument as the other one. Cost: the maker's, and that of the host's levels.
+  GridLevels(std::shared_ptr<GridMaker> maker, const GridMatrix& A, const std::array<double, 3>& strengths,
+             const Partition& first, i64 alone);
+  static constexpr i64 most_on_host = i64(1) << 15;
   void update(const CsrView& A) override;
   /// Not where phases have come that were not there: they want polynomials of a degree more. Aggregates stay.
   bool fits() const override { return degree_ > 1 || !levels_.front().has_phases; }
@@ -67,6 +79,10 @@ class GridLevels final : public MultigridLevels {
   CsrView matrix(int l) const override {
     return l == 0 ? given_ : l <= last_grid() ? level(l).A.view() : below_->matrix(l - last_grid());
   }
+  MadeRows made(int l) const override {
+    return l <= last_grid() && level(l).made.A.is_given() ? made_rows(maker_, level(l).made) : MadeRows{};
+  }
+  void release() override;
   const Partition& partition(int l) const override {
     return l <= last_grid() ? level(l).partition : below_->partition(l - last_grid());
   }
@@ -88,6 +104,11 @@ class GridLevels final : public MultigridLevels {
   i64 transfer_bytes(int l, int rank, bool device) const override;
 
  private:
+  void add_all(const std::array<double, 3>& strengths, const Partition& first, i64 alone);
+  void find_all();
+  void make(int l);
+  void take_facts(GridLevel& level, const GridFacts& facts);
+  bool closed() const;
   void add(const Extents& cells, Partition partition, Partition adding);
   void find_values();
   void find_values_of(int l);
@@ -100,6 +121,8 @@ class GridLevels final : public MultigridLevels {
   int lowered() const;
 
   CsrView given_;
+  std::shared_ptr<GridMaker> maker_ = {};  // where there are no rows
+  bool made_closed_ = false;               // each row of the first one adds up to zero
   std::vector<GridLevel> levels_;
   std::unique_ptr<AlgebraicLevels> below_;  // the first of its levels is the last one of cells
   int degree_ = 1;                          // of the first values

@@ -12,6 +12,13 @@ inline Extents place(const Extents& cells, i64 row) {
   const u32 number = u32(row), nx = u32(cells[0]), ny = u32(cells[1]), line = number / nx, z = line / ny;
   return {i64(number - line * nx), i64(line - z * ny), i64(z)};
 }
+/// To the cell of the next row.
+inline void advance(Extents& at, const Extents& cells) {
+  if (++at[0] < cells[0]) return;
+  at[0] = 0;
+  if (++at[1] < cells[1]) return;
+  at[1] = 0, at[2]++;
+}
 inline i64 row_of(const Extents& cells, const Extents& at) { return at[0] + cells[0] * (at[1] + cells[1] * at[2]); }
 
 /// From one place to another in a direction of so many cells, whose ends are a step apart where they are three or more.

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sordino/precond/grid_kernels.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
 
 namespace sordino {
 namespace {
 
-constexpr i64 looked_at = 65536;  // rows, of which strengths are means
-constexpr double alike = 0.4;     // of the strongest: a pair leaves what is just below it with 1.6 times as much
+constexpr double alike = 0.4;  // of the strongest: a pair leaves what is just below it with 1.6 times as much
 
 // What a rank's row of a level takes, and a level besides, in bytes that it moves.
 constexpr double bytes_of_row = 800, bytes_of_level = 1 << 20;
@@ -25,8 +25,8 @@ i64 count(const Extents& cells) { return cells[0] * cells[1] * cells[2]; }
 /// across an edge or a corner.
 bool add_strengths(const CsrView& A, const Extents& grid, i64 row, std::array<double, 3>& to) {
   const Extents at = place(grid, row);
-  std::array<double, 3> found{};
-  std::array<int, 3> sides;
+  double found[3] = {}, parts[3];
+  int sides[3];
   for (std::size_t d = 0; d < 3; d++) sides[d] = (at[d] > 0) + (at[d] + 1 < grid[d]);
   for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
     const Extents other = place(grid, A.indices[k]);
@@ -38,11 +38,8 @@ bool add_strengths(const CsrView& A, const Extents& grid, i64 row, std::array<do
     }
     if (directions > 1 && A.values[k] != 0) return false;
   }
-  double all = 0;
-  for (std::size_t d = 0; d < 3; d++)
-    if (sides[d] > 0) all += found[d] /= sides[d];
-  if (!(all > 0) || !std::isfinite(all)) return true;
-  for (std::size_t d = 0; d < 3; d++) to[d] += found[d] / all;
+  grid_kernels::parts_of_1(found, sides, parts);
+  for (std::size_t d = 0; d < 3; d++) to[d] += parts[d];
   return true;
 }
 
@@ -125,9 +122,8 @@ Tiling layers_of(const Extents& grid, i64 depth) {
 }  // namespace
 
 std::array<double, 3> coupling_strengths(const CsrView& A, const Extents& grid) {
-  const i64 apart = A.n / looked_at | 1;  // odd, so that rows are at all places of lines of 2^k cells
   std::array<double, 3> sums{};
-  for (i64 row = 0; row < A.n; row += apart)
+  for (i64 row = 0; row < A.n; row += rows_apart(A.n))
     if (!add_strengths(A, grid, row, sums)) return {1, 1, 1};
   return sums;
 }
@@ -148,9 +144,12 @@ std::vector<i64> cuts_below(const GridStep& level, const Extents& cells) {
 }
 
 Tiling grid_layers(const CsrView& A, const Extents& grid, int ranks, i64 alone) {
+  return grid_layers(coupling_strengths(A, grid), grid, ranks, alone);
+}
+
+Tiling grid_layers(const std::array<double, 3>& strengths, const Extents& grid, int ranks, i64 alone) {
   i64 deepest = 1;
   while (2 * deepest * ranks <= grid[std::size_t(last_direction(grid))]) deepest *= 2;
-  const std::array<double, 3> strengths = coupling_strengths(A, grid);
   Tiling best;
   double least = 0;
   for (i64 depth = deepest; depth > 0; depth /= 2) {

@@ -24,6 +24,8 @@ struct GridStep {
 /// couplings that cross pairs cannot be halved without changing what couples in the other directions. Cost: some 65,000 rows at
 /// most.
 std::array<double, 3> coupling_strengths(const CsrView& A, const Extents& grid);
+/// How far apart rows are whose strengths are looked at: odd, so that they are at all places of lines of 2^k cells.
+inline i64 rows_apart(i64 n) { return n / 65536 | 1; }
 
 /// Levels for couplings of such strengths, down to at most 64 cells, or sixteen for each rank, up to 1,024, and who owns their
 /// layers, in the last direction with more than one cell (level_ranks.hpp; `alone` as there). A pair doubles what couples it in
@@ -43,5 +45,7 @@ std::vector<i64> cuts_below(const GridStep& level, const Extents& cells);
 /// get as many, and where they do not, shallow ones. Cost: coupling_strengths(), and a walk over ranks for each level of each
 /// depth.
 Tiling grid_layers(const CsrView& A, const Extents& grid, int ranks, i64 alone = level_rows_of_cpus);
+/// The same for couplings of such strengths, which nobody looks for again.
+Tiling grid_layers(const std::array<double, 3>& strengths, const Extents& grid, int ranks, i64 alone);
 
 }  // namespace sordino

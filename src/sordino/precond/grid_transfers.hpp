@@ -4,20 +4,13 @@
 #pragma once
 #include "sordino/base/singles.hpp"
 #include "sordino/linalg/row_move.hpp"
+#include "sordino/precond/cell_weights.hpp"
 #include "sordino/precond/layer_shape.hpp"
 #include "sordino/runtime/applied.hpp"
 #include "sordino/runtime/columns.hpp"
 #include "sordino/runtime/kernel_list.hpp"
 
 namespace sordino {
-
-/// A cell's part in a transfer, in 2^-15: of its own aggregate, and across its aggregate's side in each direction. Of P that is
-/// what the cell takes from the aggregate behind, of P^T what the aggregate takes from the cell behind.
-struct alignas(8) CellWeights {  // so that GPUs load it at once
-  static constexpr int one = 1 << 15;
-  std::uint16_t own, across[3];
-};
-static_assert(sizeof(CellWeights) == sizeof(double));  // a word of a vector
 
 /// Both levels, and which directions are of pairs: 1, else 0, as shifts.
 struct TransferShape {

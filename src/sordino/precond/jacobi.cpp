@@ -17,6 +17,12 @@ Jacobi::Jacobi(Rank& rank, const CsrView& A, int space, Factors factors)
   update_values(rank, A);
 }
 
+Vec inverse_diagonal_of(Rank& rank, int space, const double* all) {
+  const Vec d = rank.vector("1/diag(A)", space);
+  rank.write(d, all + rank.space(space).first_row);
+  return d;
+}
+
 void Jacobi::update_values(Rank& rank, const CsrView& A) {
   const i64 words = A.words, first = rank.space(space_).first_row / words;
   const bool numbers = A.is_complex() && factors_ == Factors::of_numbers;

@@ -10,6 +10,9 @@ class Identity final : public Preconditioner {
   Vec diagonal() const override { return {}; }
 };
 
+/// A vector of the inverse diagonal, of `all` [n], which lies on the host or on a GPU.
+Vec inverse_diagonal_of(Rank& rank, int space, const double* all);
+
 class Jacobi final : public Preconditioner {
  public:
   /// 1 / diag(A) for the rows that `space` holds, of a complex A as the method's factors are: of words 1 / Re diag(A), for

@@ -19,10 +19,14 @@ struct LevelMatrix {
             g.precision(l) == CyclePrecision::full
                 ? nullptr
                 : std::make_unique<SingleOperator>(rank, g.matrix(l), g.partition(l), diagonals, g.precision(l), g.exponent())),
-        own(lowered || l == 0 ? nullptr : std::make_unique<CsrOperator>(rank, g.matrix(l), g.partition(l), diagonals)),
+        own(lowered || l == 0 ? nullptr : stored(rank, g, l, diagonals)),
         A(lowered ? static_cast<const Operator&>(*lowered)
           : own   ? static_cast<const Operator&>(*own)
                   : first) {}
+  static std::unique_ptr<CsrOperator> stored(Rank& rank, const MultigridLevels& g, int l, const Diagonals& diagonals) {
+    if (const MadeRows made = g.made(l); made.is_given()) return std::make_unique<CsrOperator>(rank, made, g.partition(l));
+    return std::make_unique<CsrOperator>(rank, g.matrix(l), g.partition(l), diagonals);
+  }
   Vec inverse_diagonal() const { return lowered ? lowered->inverse_diagonal() : Vec{}; }
   LevelSpace space() const { return {A.space(), A.is_single()}; }
   void update_values(Rank& rank, const CsrView& values, int exponent) {

@@ -4,6 +4,7 @@
 
 #include "sordino/base/singles.hpp"
 #include "sordino/linalg/diagonals.hpp"
+#include "sordino/linalg/made_rows.hpp"
 #include "sordino/linalg/operator.hpp"
 #include "sordino/linalg/partition.hpp"
 #include "sordino/precond/level_smoother.hpp"
@@ -47,6 +48,10 @@ class MultigridLevels {
 
   virtual int count() const = 0;
   virtual CsrView matrix(int l) const = 0;  // of the first level as it was given
+  /// The same where nobody has it as CSR, and matrix(l) has no rows; else none.
+  virtual MadeRows made(int /*l*/) const { return {}; }
+  /// What is made stays until this is called, when operators and vectors have it.
+  virtual void release() {}
   virtual const Partition& partition(int l) const = 0;
   virtual const Diagonals& diagonals(int l) const = 0;  // by which the matrix is stored; of the first level the caller's choice
   /// In what cycles keep a level's matrix and vectors: in lower precision down to some level. Where that is so, matrices are

@@ -4,13 +4,23 @@
 
 namespace sordino {
 
+namespace {
+
+Vec diagonal_of(Rank& rank, const MadeRows& made, int space, Vec given) {
+  return made.is_given() ? inverse_diagonal_of(rank, space, made.inverse_diagonal) : given;
+}
+
+}  // namespace
+
 PolynomialSmoother::PolynomialSmoother(Rank& rank, const MultigridLevels& levels, int l, const Operator& A,
                                        Vec inverse_diagonal)
     : levels_(levels),
       level_(l),
       A_(A),
-      jacobi_(A.is_single() ? nullptr : std::make_unique<Jacobi>(rank, levels.matrix(l), A.space())),
-      M_(rank, A, jacobi_ ? jacobi_->diagonal() : inverse_diagonal, levels.degree(), levels.bound(l), levels.interval()) {}
+      jacobi_(A.is_single() || levels.made(l).is_given() ? nullptr
+                                                         : std::make_unique<Jacobi>(rank, levels.matrix(l), A.space())),
+      M_(rank, A, jacobi_ ? jacobi_->diagonal() : diagonal_of(rank, levels.made(l), A.space(), inverse_diagonal),
+         levels.degree(), levels.bound(l), levels.interval()) {}
 
 void PolynomialSmoother::update_values(Rank& rank) {
   if (jacobi_) jacobi_->update_values(rank, levels_.matrix(level_));

@@ -26,7 +26,7 @@ class PolynomialSmoother final : public LevelSmoother {
   const MultigridLevels& levels_;
   int level_;
   const Operator& A_;
-  std::unique_ptr<Jacobi> jacobi_;  // where no diagonal is given
+  std::unique_ptr<Jacobi> jacobi_;  // where no diagonal is given, or made
   ChebyshevOperator M_;
 };
 

@@ -1,0 +1,132 @@
+"""Setup and solve of ``precond="mg"`` from the fields of a grid, by phases.
+
+python bench/multigrid_fields.py [--sizes 64] [--contrasts 1,1000] [--engine host] [--ranks 1] [--library numpy]
+    [--given fields,rows] [--repeats 3] [--record FILE]
+
+The pressure of a ball of another density, 7 points, walls half a cell away, random b, to 1e-8. Given as a GridMatrix
+in memory of the library, or as CSR of the CPU. A line each of the medians: setup and first solve, which records and
+captures, and the solves behind it; then what setup and first solve did, by the names of the core's ranges, of the
+repeat with the least setup. Ranges inside others count in both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import shlex
+import statistics
+import sys
+import time
+from typing import Any
+
+import sordino
+from sordino import _core
+from sordino.bench import _records
+
+RTOL = 1e-8
+
+
+def fields(size: int, contrast: float, xp: Any) -> sordino.GridMatrix:
+    """A ball whose coefficient is `contrast`, by faces: harmonic means."""
+    places = (xp.arange(size) + 0.5) / size - 0.5
+    radius = places[:, None, None] ** 2 + places[None, :, None] ** 2 + places[None, None, :] ** 2
+    k = xp.where(radius < 0.3**2, contrast, 1.0)
+    diagonal = xp.zeros_like(k)
+    ahead = []
+    for axis in (2, 1, 0):  # x, y, z
+        low, high = [slice(None)] * 3, [slice(None)] * 3
+        low[axis], high[axis] = slice(None, -1), slice(1, None)
+        before, behind = tuple(low), tuple(high)
+        coupling = 2 * k[before] * k[behind] / (k[before] + k[behind])
+        entries = xp.zeros_like(k)
+        entries[before] = -coupling
+        diagonal[before] += coupling
+        diagonal[behind] += coupling
+        for end in (0, -1):
+            wall = [slice(None)] * 3
+            wall[axis] = end
+            diagonal[tuple(wall)] += 2 * k[tuple(wall)]
+        ahead.append(entries)
+    return sordino.GridMatrix(diagonal, *ahead)
+
+
+def once(A: Any, b: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Seconds of a setup, its first solve and a second one, and of the phases of the first two."""
+    _core.time_ranges()
+    begun, worked = time.perf_counter(), time.process_time()
+    with sordino.Solver(A, **options) as solver:
+        setup, setup_cpu = time.perf_counter() - begun, time.process_time() - worked
+        begun = time.perf_counter()
+        first = solver.solve(b, on_failure="return")
+        first_solve = time.perf_counter() - begun
+        phases = _core.timed_ranges()
+        begun = time.perf_counter()
+        again = solver.solve(b, on_failure="return")
+        later = time.perf_counter() - begun
+    return {
+        "setup_s": setup, "setup_cpu_s": setup_cpu, "first_solve_s": first_solve, "solve_s": later,
+        "iterations": again.iterations, "status": first.status,
+        "true_residual": max(first.true_residual, again.true_residual), "phases": phases,
+    }  # fmt: skip
+
+
+def measure(size: int, contrast: float, kind: str, given: argparse.Namespace) -> dict[str, Any]:
+    """The row of one problem."""
+    xp = importlib.import_module(given.library)
+    A = fields(size, contrast, xp)
+    b = xp.random.default_rng(1).standard_normal(size**3)
+    options = {"solver": "cg", "precond": "mg", "engine": given.engine, "ranks": given.ranks, "rtol": RTOL}
+    if kind == "rows":
+        A = A.matrix()
+        options["grid"] = (size,) * 3
+    if given.library == "cupy":
+        xp.cuda.runtime.deviceSynchronize()
+    found = [once(A, b, options) for _ in range(given.repeats)]
+    row = {
+        "bench": "multigrid_fields", "given": kind, "size": size, "contrast": contrast, "engine": given.engine,
+        "ranks": given.ranks, "library": given.library, "rtol": RTOL, "repeats": given.repeats,
+        "status": found[0]["status"], "iterations": found[0]["iterations"],
+        "true_residual": max(each["true_residual"] for each in found),
+        "phases": min(found, key=lambda each: each["setup_s"])["phases"],
+    }  # fmt: skip
+    for name in ("setup_s", "setup_cpu_s", "first_solve_s", "solve_s"):
+        row[name] = statistics.median(each[name] for each in found)
+    return row
+
+
+def main() -> int:
+    """Measure, print, append records; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sizes", default="64")
+    parser.add_argument("--contrasts", default="1,1000")
+    parser.add_argument("--given", default="fields,rows")
+    parser.add_argument("--engine", default="host")
+    parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--library", default="numpy", choices=("numpy", "cupy"))
+    parser.add_argument("--repeats", type=int, default=3)
+    _records.add_arguments(parser)
+    given = parser.parse_args()
+    command = shlex.join(["python", *sys.argv])
+    for size in map(int, given.sizes.split(",")):
+        for contrast in map(float, given.contrasts.split(",")):
+            for kind in given.given.split(","):
+                row = measure(size, contrast, kind, given)
+                milliseconds = {
+                    name: 1e3 * row[f"{name}_s"] for name in ("setup", "first_solve", "solve", "setup_cpu")
+                }
+                print(
+                    f"{size}^3 contrast {contrast:g} by {kind}: {row['status']} in {row['iterations']}; "
+                    + ", ".join(f"{name} {value:.2f} ms" for name, value in milliseconds.items()),
+                    flush=True,
+                )
+                for name, count, seconds in row["phases"]:
+                    print(f"    {1e3 * seconds:9.2f} ms  {name} ({count})", flush=True)
+                if given.record:
+                    _records.append(given.record, [row], command, given.commit or _records.commit())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+// The matrix of a grid whose cells are coupled through their faces, as finite volumes with a coefficient of each face have it,
+// by four arrays instead of rows: where a simulation has its fields, on the host or on a GPU.
+#pragma once
+#include "sordino/linalg/diagonals.hpp"
+#include "sordino/linalg/extents.hpp"
+#include "sordino/linalg/large_csr.hpp"
+
+namespace sordino {
+
+/// Symmetric by construction. Arrays that somebody else owns, [n] each, all in memory of the host or of one GPU.
+struct GridMatrix {
+  Extents cells = {};                // x fastest
+  const double* diagonal = nullptr;  // entry (i, i)
+  const double* ahead[3] = {};       // entry of cell i and the next one in x, y and z; of the last cell nobody reads it, and in
+                                     // a direction of one cell the array may be null
+
+  i64 n() const { return cells[0] * cells[1] * cells[2]; }
+  bool is_given() const { return diagonal != nullptr; }
+  /// Entries of rows [first, first + rows), which are whole layers of cells: in the box.
+  i64 entries(i64 first, i64 rows) const;
+};
+
+/// By rows, with an entry for each face inside the box, whatever its value. Arrays are the host's. On several threads.
+LargeCsr rows_of(const GridMatrix& A);
+
+/// Increasing.
+std::vector<i64> offsets_of(const Extents& cells);
+
+}  // namespace sordino

@@ -1,0 +1,90 @@
+#include "sordino/precond/grid_maker.hpp"
+
+#include <mutex>
+
+#include "sordino/base/parallel.hpp"
+#include "sordino/config.hpp"
+#include "sordino/precond/grid_maker_on.hpp"
+#if SORDINO_WITH_CUDA
+#include "sordino/precond/cuda/device_grid.hpp"
+#endif
+
+namespace sordino {
+namespace {
+
+constexpr i64 least_rows = 1 << 10;  // that are worth a thread
+
+class HostPlace {
+ public:
+  bool holds(const double*) const { return true; }
+  template <class T>
+  T* array(i64 count) {
+    arrays_.emplace_back(std::size_t(count) * sizeof(T));
+    return reinterpret_cast<T*>(arrays_.back().data());
+  }
+  template <class Act>
+  void each(const char*, i64 count, const Act& act) {
+    for_parts(
+        0, count,
+        [&](i64 begin, i64 end) {
+          for (i64 i = begin; i < end; i++) act(i);
+        },
+        least_rows);
+  }
+  template <class Term>
+  GridFacts sum(const char*, i64 count, const Term& term) {
+    GridFacts all;
+    std::mutex mutex;
+    for_parts(
+        0, count,
+        [&](i64 begin, i64 end) {
+          GridFacts some;
+          for (i64 i = begin; i < end; i++) some.merge(term(i));
+          std::lock_guard lock(mutex);
+          all.merge(some);
+        },
+        least_rows);
+    return all;
+  }
+  template <class T>
+  void put(T* to, const T* from, i64 count) {
+    std::copy(from, from + count, to);
+  }
+  template <class T>
+  void fetch(T* to, const T* from, i64 count) {
+    std::copy(from, from + count, to);
+  }
+  template <class Act>
+  void into(double* to, i64, const Act& act) {
+    act(to);
+  }
+  void wait() {}
+  struct Held {
+    ~Held() {}  // nobody shares anything: parts of ranks are filled at the same time
+  };
+  Held hold() { return {}; }
+
+ private:
+  std::vector<LargeArray<char>> arrays_;
+};
+
+}  // namespace
+
+std::unique_ptr<GridMaker> grid_maker([[maybe_unused]] int gpu) {
+#if SORDINO_WITH_CUDA
+  if (gpu >= 0) return device_grid_maker(gpu);
+#endif
+  return std::make_unique<GridMakerOn<HostPlace>>();
+}
+
+MadeRows made_rows(std::shared_ptr<GridMaker> maker, const MadeLevel& level) {
+  const GridMatrix A = level.A;
+  return {.n = A.n(),
+          .diagonals = {.offsets = offsets_of(A.cells)},
+          .entries = [A](i64 first, i64 rows) { return A.entries(first, rows); },
+          .fill = [maker, A](const Diagonals& diagonals, i64 first, i64 rows,
+                             double* to) { maker->fill(A, diagonals, first, rows, to); },
+          .inverse_diagonal = level.inverse_diagonal};
+}
+
+}  // namespace sordino

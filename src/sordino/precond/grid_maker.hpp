@@ -1,0 +1,42 @@
+// Who makes the levels of a GridMatrix: threads of the host, or a GPU, with the same bits. What is made stays where it is.
+#pragma once
+#include <array>
+#include <memory>
+
+#include "sordino/linalg/made_rows.hpp"
+#include "sordino/precond/grid_kernels.hpp"
+
+namespace sordino {
+
+/// A level in memory of the host or of a GPU; the maker's, as long as that lives.
+struct MadeLevel {
+  GridMatrix A = {};
+  const double* inverse_diagonal = nullptr;                    // [n]
+  const CellWeights *to_this = nullptr, *from_this = nullptr;  // [rows of the level before] P^T and P; of the first level none
+};
+
+class GridMaker {
+ public:
+  virtual ~GridMaker() = default;
+  /// The caller's matrix, where the maker reads it: a copy, if it does not lie there.
+  virtual GridMatrix taken(const GridMatrix& A) = 0;
+  virtual GridFacts facts(const GridMatrix& A) = 0;
+  /// coupling_strengths() of grid_steps.hpp.
+  virtual std::array<double, 3> strengths(const GridMatrix& A) = 0;
+  /// Of the first level.
+  virtual MadeLevel first(const GridMatrix& A) = 0;
+  /// The next level, of so many cells, each of `step` of these.
+  virtual MadeLevel next(const MadeLevel& fine, const Extents& step, const Extents& cells) = 0;
+  /// On the host.
+  virtual LargeCsr rows(const GridMatrix& A) = 0;
+  /// MadeRows::fill().
+  virtual void fill(const GridMatrix& A, const Diagonals& diagonals, i64 first, i64 rows, double* to) = 0;
+};
+
+/// By threads of the host, which reads the arrays; or by the GPU with this CUDA number, -1: none.
+std::unique_ptr<GridMaker> grid_maker(int gpu);
+
+/// Of a level, for those who store it.
+MadeRows made_rows(std::shared_ptr<GridMaker> maker, const MadeLevel& level);
+
+}  // namespace sordino

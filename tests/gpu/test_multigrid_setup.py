@@ -1,0 +1,97 @@
+"""Levels of precond mg that a GPU makes of a grid's fields. Skipped where there is no GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sordino
+from sordino import _core
+
+REPORT = _core.devices()
+REASON = REPORT["reason"]
+pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
+DEVICES = len(REPORT["devices"])
+
+
+def fields(cells, digits, solid, rng, is_open=True):
+    """Diagonal, x, y and z of a random coefficient with solid cells, shape (nz, ny, nx)."""
+    shape = cells[::-1]
+    k = 10.0 ** (digits * rng.random(shape))
+    fluid = rng.random(shape) >= solid
+    diagonal, ahead = np.zeros(shape), []
+    for axis in (2, 1, 0):
+        low, high = [slice(None)] * 3, [slice(None)] * 3
+        low[axis], high[axis] = slice(None, -1), slice(1, None)
+        low, high = tuple(low), tuple(high)
+        coupling = 2 * k[low] * k[high] / (k[low] + k[high]) * (fluid[low] & fluid[high])
+        entries = np.full(shape, np.nan)  # of last cells nobody reads them
+        entries[low] = -coupling
+        diagonal[low] += coupling
+        diagonal[high] += coupling
+        ahead.append(entries)
+    if is_open:
+        diagonal[0] += 2 * k[0] * fluid[0]
+    return [np.where(diagonal == 0, 1.0, diagonal), *ahead]
+
+
+def solved(A, b, **options):
+    found = sordino.solve(A, b, solver="cg", precond="mg", engine="cuda", rtol=1e-8, timeout=20.0, **options)
+    assert found.converged
+    return found
+
+
+@pytest.mark.parametrize("digits", [0.0, 1.5, 6.0])
+@pytest.mark.parametrize("ranks", range(1, 1 + min(4, DEVICES)))
+def test_fields_on_a_gpu_take_the_iterations_of_rows(ranks, digits):
+    cupy = pytest.importorskip("cupy")
+    rng = np.random.default_rng()
+    cells = tuple(int(count) for count in rng.integers(65, 90, 3))
+    arrays = fields(cells, digits, 0.1, rng)
+    there = sordino.GridMatrix(*map(cupy.asarray, arrays))
+    rows = sordino.GridMatrix(*arrays).matrix()
+    b = rng.standard_normal(rows.shape[0])
+    of_rows = solved(rows, b, grid=cells, ranks=ranks)
+    of_fields = solved(there, cupy.asarray(b), ranks=ranks)
+    x = of_fields.x.get()
+    assert np.linalg.norm(b - rows @ x) <= 1e-8 * np.linalg.norm(b) * (1 + 1e-6)
+    assert abs(of_fields.iterations - of_rows.iterations) <= 1
+
+
+def test_one_gpu_has_the_bits_of_rows():
+    cupy = pytest.importorskip("cupy")
+    rng = np.random.default_rng()
+    cells = (70, 67, 66)
+    arrays = fields(cells, 3.0, 0.05, rng)
+    there = sordino.GridMatrix(*map(cupy.asarray, arrays))
+    rows = sordino.GridMatrix(*arrays).matrix()
+    b = rng.standard_normal(rows.shape[0])
+    options = {"ranks": 1, "deterministic": "on"}
+    of_rows = solved(rows, b, grid=cells, **options)
+    of_fields = solved(there, cupy.asarray(b), **options)
+    of_host = solved(sordino.GridMatrix(*arrays), b, **options)
+    np.testing.assert_array_equal(of_fields.x.get(), of_rows.x)
+    np.testing.assert_array_equal(of_host.x, of_rows.x)
+
+
+@pytest.mark.parametrize("ranks", range(1, 1 + min(2, DEVICES)))
+def test_what_wants_rows_gets_them(ranks):
+    cupy = pytest.importorskip("cupy")
+    rng = np.random.default_rng()
+    cells = (40, 36, 34)
+    arrays = fields(cells, 2.0, 0.0, rng, is_open=False)
+    there = sordino.GridMatrix(*map(cupy.asarray, arrays))
+    b = rng.standard_normal(np.prod(cells))
+    solved(there, cupy.asarray(b - b.mean()), ranks=ranks, nullspace="constant")
+    arrays[0] += 1
+    there = sordino.GridMatrix(*map(cupy.asarray, arrays))
+    solved(there, cupy.asarray(b), ranks=ranks, cycle_precision="single")
+
+
+def test_bad_fields_are_refused():
+    cupy = pytest.importorskip("cupy")
+    rng = np.random.default_rng()
+    arrays = fields((40, 36, 34), 0.0, 0.0, rng)
+    arrays[0][3, 4, 5] = np.nan
+    with pytest.raises(sordino.BadArgument, match="holds a NaN or Inf"):
+        solved(sordino.GridMatrix(*map(cupy.asarray, arrays)), np.ones(40 * 36 * 34), ranks=1)

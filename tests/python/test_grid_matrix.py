@@ -1,0 +1,142 @@
+"""A grid's matrix by its fields: the same solver as of its rows, on the CPU."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sordino
+
+ROOT = Path(__file__).parents[2]
+
+
+def fields(cells, rng, digits=0.0, solid=0.0, is_open=True):
+    """Diagonal, x, y and z of a random coefficient, shape (nz, ny, nx); NaN where nobody reads."""
+    shape = cells[::-1]
+    k = 10.0 ** (digits * rng.random(shape))
+    fluid = rng.random(shape) >= solid
+    diagonal, ahead = np.zeros(shape), []
+    for axis in (2, 1, 0):
+        low, high = [slice(None)] * 3, [slice(None)] * 3
+        low[axis], high[axis] = slice(None, -1), slice(1, None)
+        low, high = tuple(low), tuple(high)
+        coupling = 2 * k[low] * k[high] / (k[low] + k[high]) * (fluid[low] & fluid[high])
+        entries = np.full(shape, np.nan)
+        entries[low] = -coupling
+        diagonal[low] += coupling
+        diagonal[high] += coupling
+        ahead.append(entries)
+    if is_open:
+        diagonal[0] += 2 * k[0] * fluid[0]
+    return [np.where(diagonal == 0, 1.0, diagonal), *ahead]
+
+
+@pytest.mark.parametrize("cells", [(1, 1, 1), (5, 1, 1), (1, 4, 3), (3, 4, 5), (2, 3, 2)])
+def test_rows_are_those_of_the_fields(cells):
+    rng = np.random.default_rng()
+    diagonal, *ahead = fields(cells, rng, digits=2.0)
+    given = [entries if count > 1 else None for entries, count in zip(ahead, cells, strict=True)]
+    A = sordino.GridMatrix(diagonal, *given)
+    assert A.shape == (np.prod(cells),) * 2
+    assert A.cells == cells
+    dense = A.matrix().toarray()
+    np.testing.assert_array_equal(dense, dense.T)
+    nx, ny, nz = cells
+    for z, y, x in np.ndindex(nz, ny, nx):
+        i = x + nx * (y + ny * z)
+        assert dense[i, i] == diagonal[z, y, x]
+        if x + 1 < nx:
+            assert dense[i, i + 1] == ahead[0][z, y, x]
+        if y + 1 < ny:
+            assert dense[i, i + nx] == ahead[1][z, y, x]
+        if z + 1 < nz:
+            assert dense[i, i + nx * ny] == ahead[2][z, y, x]
+    v = rng.standard_normal(A.shape[0])
+    np.testing.assert_allclose(A.product(v), dense @ v, rtol=1e-13, atol=1e-12 * np.abs(dense).max())
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize(
+    "options", [{"precond": "mg"}, {"precond": "jacobi"}, {"precond": "mg", "cycle_precision": "single"}]
+)
+def test_a_solver_has_the_bits_of_one_of_rows(options, ranks):
+    rng = np.random.default_rng()
+    cells = (34, 33, 36)
+    A = sordino.GridMatrix(*fields(cells, rng, digits=2.0))  # no zeros, which SciPy would leave out
+    b = rng.standard_normal(A.shape[0])
+    common = {"solver": "cg", "ranks": ranks, "engine": "host", "rtol": 1e-8, **options}
+    of_fields = sordino.solve(A, b, **common)
+    of_rows = sordino.solve(A.matrix(), b, grid=cells, **common)
+    assert of_fields.converged
+    assert of_fields.iterations == of_rows.iterations
+    np.testing.assert_array_equal(of_fields.x, of_rows.x)
+
+
+def test_auto_finds_conjugate_gradients_and_closed_boxes_are_solved():
+    rng = np.random.default_rng()
+    cells = (34, 33, 30)
+    A = sordino.GridMatrix(*fields(cells, rng))
+    b = rng.standard_normal(A.shape[0])
+    assert sordino.solve(A, b, precond="mg", engine="host", ranks=1).converged
+    closed = sordino.GridMatrix(*fields(cells, rng, is_open=False))
+    c = b - b.mean()
+    found = sordino.solve(closed, c, precond="mg", engine="host", ranks=1, nullspace="constant", rtol=1e-8)
+    assert np.linalg.norm(c - closed.product(found.x)) <= 1e-8 * np.linalg.norm(c) * (1 + 1e-6)
+
+
+def test_what_is_wrong_is_said():
+    rng = np.random.default_rng()
+    diagonal, x, y, z = fields((4, 3, 5), rng)
+    with pytest.raises(sordino.BadArgument, match="shape"):
+        sordino.GridMatrix(diagonal.ravel(), x, y, z)
+    with pytest.raises(sordino.BadArgument, match="y is missing"):
+        sordino.GridMatrix(diagonal, x, None, z)
+    with pytest.raises(sordino.BadArgument, match="x is of shape"):
+        sordino.GridMatrix(diagonal, x[:2], y, z)
+    with pytest.raises(sordino.BadArgument, match="float64"):
+        sordino.GridMatrix(diagonal.astype(np.float32), x, y, z)
+    with pytest.raises(sordino.Unsupported, match="not contiguous"):
+        sordino.GridMatrix(diagonal, x.copy(order="F"), y, z)
+    A = sordino.GridMatrix(diagonal, x, y, z)
+    assert "4 x 3 x 5" in repr(A)
+    b = np.ones(A.shape[0])
+    with pytest.raises(sordino.BadArgument, match="is of a grid of 4 x 3 x 5 cells"):
+        sordino.solve(A, b, precond="mg", grid=(5, 3, 4))
+    with pytest.raises(sordino.Unsupported, match="preconditioner of the caller"):
+        sordino.solve(A, b, M=np.eye(A.shape[0]))
+    with sordino.Solver(A, precond="jacobi", engine="host", ranks=1) as solver:
+        assert solver.solve(b).converged
+        with pytest.raises(sordino.BadArgument, match="fields of a grid"):
+            solver.update_values(np.ones(3))
+
+
+def test_the_benchmark_tells_phases(tmp_path, monkeypatch):
+    place = ROOT / "bench" / "multigrid_fields.py"
+    spec = importlib.util.spec_from_file_location("multigrid_fields", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    record = tmp_path / "fields.jsonl"
+    words = [
+        "multigrid_fields.py",
+        "--sizes",
+        "33",
+        "--contrasts",
+        "1000",
+        "--repeats",
+        "1",
+        "--record",
+        str(record),
+    ]
+    monkeypatch.setattr(sys, "argv", words)
+    assert module.main() == 0
+    rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+    assert [row["given"] for row in rows] == ["fields", "rows"]
+    assert rows[0]["iterations"] == rows[1]["iterations"]
+    for row in rows:
+        assert row["status"] == "converged"
+        assert {"sordino: set up", "coarsen the grid"} <= {name for name, _, _ in row["phases"]}
