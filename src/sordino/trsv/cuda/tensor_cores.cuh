@@ -36,7 +36,6 @@ __device__ __forceinline__ void multiply_add(double (&d)[2], double (&d_below)[2
 #endif
 }
 
-inline constexpr int most_tiles = 4, most_rows_of_tiles = 8 * most_tiles;
 
 /// One warp, of the tiles' rows of a strip and eight columns: d = values times operand, two columns of each row a lane. Four
 /// sums of each number are on their way at once. Rows that there are not are anything.
@@ -47,14 +46,14 @@ __device__ __forceinline__ void multiply_tiles(const double* values, const Strip
   const double* const a = values + k * strip.lead;
   double sums[T::count][4][2] = {};
   auto add = [&](int chain, int j, bool is_column) {
-    const double* const at = is_column ? a + j * strip.lead : values;  // nothing lies behind the last column
+    const double* const at = (is_column ? a + j * strip.lead : values) + T::row(0, g);  // nothing lies behind the last column
     const double b = is_column ? operand[(j + k) * P] : 0;
-#pragma unroll
-    for (int n = 0; n < T::pairs; n++) {
-      const double2 two = *reinterpret_cast<const double2*>(at + T::row(2 * n, g));
-      multiply_add(sums[2 * n][chain], sums[2 * n + 1][chain], is_column ? two.x : 0, is_column ? two.y : 0, b);
+    if constexpr (T::count == 2) {
+      const double2 two = *reinterpret_cast<const double2*>(at);
+      multiply_add(sums[0][chain], sums[1][chain], is_column ? two.x : 0, is_column ? two.y : 0, b);
+    } else {
+      multiply_add(sums[0][chain], is_column ? *at : 0, b);
     }
-    if constexpr (T::single) multiply_add(sums[2 * T::pairs][chain], is_column ? at[T::row(2 * T::pairs, g)] : 0, b);
   };
   int j = 0;
 #pragma unroll 1
@@ -73,14 +72,15 @@ __device__ __forceinline__ void multiply_tiles(const double* values, const Strip
 template <int K>
 __device__ void multiply_by_tensor_cores(const Worker<double, K>& w, const QueuedTask& t) {
   const Block& b = t.block;
-  const int units = (b.strip_rows + 15) / 16, strips = t.end - t.first, g = w.lane() / 4;
+  constexpr int most = most_rows_of_tiles;
+  const int units = (b.strip_rows + most - 1) / most, strips = t.end - t.first, g = w.lane() / 4;
   for (int at = w.warp(); at < units * strips; at += worker_warps) {
-    const int of_strip = at / units, first = 16 * (at - of_strip * units);
+    const int of_strip = at / units, first = most * (at - of_strip * units);
     const double* values = reinterpret_cast<const double*>(w.memory);
     for (int k = 0; k < of_strip; k++) values += strip_of(b, t.first + k).size();
     const Strip strip = strip_of(b, t.first + of_strip);
     if (first >= strip.rows) continue;
-    with_tiles<16>(strip.rows - first, [&](auto kind) {
+    with_tiles(strip.rows - first, [&](auto kind) {
       using T = decltype(kind);
       double d[T::count][2];
       multiply_tiles<T, K>(values + first, strip, w.operands() + g, d);

@@ -12,30 +12,28 @@ struct ProductLane {
   SORDINO_HD explicit ProductLane(int lane) : group(lane / 4), member(lane % 4) {}
 };
 
-/// Of a strip, rows are multiplied in pairs: a lane reads two rows of a column at once, of which one belongs to a tile of eight
-/// even rows and the other one to a tile of eight odd ones. So pairs of rows g / 2 + 4 (g % 2) and four columns lie in different
-/// banks. A rest of up to eight rows is a tile by itself. Sixteen rows each, and a rest:
-template <int Pairs, bool Single>
-struct Tiles {
-  static constexpr int pairs = Pairs, count = 2 * Pairs + Single;
-  static constexpr bool single = Single;
+/// Sixteen rows of a strip are two tiles of eight: a lane reads two rows of a column at once, of which one belongs to a tile of
+/// even rows and the other one to a tile of odd ones. So pairs of rows g / 2 + 4 (g % 2) and four columns lie in different
+/// banks.
+struct TwoTiles {
+  static constexpr int count = 2;
   /// The g-th of a tile's rows, counted from the first one.
-  static SORDINO_HD int row(int tile, int g) {
-    return tile < 2 * Pairs ? 16 * (tile / 2) + 2 * (g / 2 + 4 * (g % 2)) + tile % 2 : 16 * Pairs + g;
-  }
+  static SORDINO_HD int row(int tile, int g) { return 2 * (g / 2 + 4 * (g % 2)) + tile; }
 };
+/// Up to eight rows.
+struct OneTile {
+  static constexpr int count = 1;
+  static SORDINO_HD int row(int, int g) { return g; }
+};
+inline constexpr int most_rows_of_tiles = 16;
 
-/// take(the tiles that so many rows are), of `most` rows, 16 or 32.
-template <int most, class Take>
+/// take(the tiles that so many rows are).
+template <class Take>
 SORDINO_HD inline void with_tiles(int rows, const Take& take) {
-  if (most > 24 && rows > 24)
-    take(Tiles<most / 16, false>{});
-  else if (most > 16 && rows > 16)
-    take(Tiles < 1, most % 32 == 0 > {});
-  else if (rows > 8)
-    take(Tiles<1, false>{});
+  if (rows > 8)
+    take(TwoTiles{});
   else
-    take(Tiles<0, true>{});
+    take(OneTile{});
 }
 
 }  // namespace sordino::trsv

@@ -5,8 +5,9 @@
 namespace sordino::trsv {
 
 /// The workers' part: false if a wait is lost. `carry`(slot, ahead, uses, began) carries out the task in a slot of the desk;
-/// `Ahead` is what a thread knows of a task before.
-template <class Ahead, class W, class Carry>
+/// `Ahead` is what a thread knows of a task before. Where the courier is met when a wait is lost, `meeting`, it finds that the
+/// block ends.
+template <class Ahead, Meeting meeting = Meeting::values_used, class W, class Carry>
 __device__ __forceinline__ bool work(const W& w, const Carry& carry) {
   Desk& desk = w.desk;
   Ahead ahead;
@@ -20,7 +21,7 @@ __device__ __forceinline__ bool work(const W& w, const Carry& carry) {
     u64 began = taken;
     if (!carry(slot, ahead, uses, began)) {
       desk.ends = true;
-      come<Meeting::values_used>();
+      come<meeting>();
       return false;
     }
     if (w.s.times && w.thread() == 0) w.s.times[id] = {taken, began, w.clock()};
