@@ -58,6 +58,47 @@ TEST("passes of 16 and 32 columns are right, whatever the columns, and have the 
   }
 }
 
+TEST("blocks of every width and strips of any rows: a wide pass has the bits of passes of eight [gpu]") {
+  test::need_gpu();
+  NOTE(fresh::said());
+  fresh::Random random(27);
+  std::vector<i32> widths{1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 90, 91, 127, 128, 129, 156, 176, 177, 220, 255, 256};
+  for (int k = 0; k < 30; k++) widths.push_back(i32(random.whole(1, 256)));
+  for (const i32 width : widths) {
+    const i64 n = width + random.whole(0, width < 20 ? 70 : 400);
+    const Columns c = triangles::scattered(random, n, random.chance(0.5) ? 1 : 0.9);
+    const std::vector<double> values = triangles::values_of<double>(c, random);
+    const Factor<double> factor({c.pattern(), values.data()}, {.width = width});
+    const i64 columns = random.whole(9, 32), in_eights = (columns + 7) / 8 * 8;
+    const auto b = triangles::vector_of<double>(c.n * columns, random);
+    std::vector<double> padded(std::size_t(c.n * in_eights)), wanted(padded.size()), found(b.size()), by_host(b.size());
+    for (i64 i = 0; i < c.n; i++) std::copy_n(b.begin() + i * columns, columns, padded.begin() + i * in_eights);
+    for (int ranks = 1; ranks <= test::gpus(); ranks *= 2) {
+      const trsv_test::Plans plans(
+          factor.blocks(), 8,
+          {.ranks = ranks, .task_bytes = random.whole(1, 100000), .subtree_bytes = random.chance(0.7) ? 0 : 20000});
+      const i64 long_bytes = random.whole(1, 400000);
+      NOTE("width = ", width, ", n = ", c.n, ", columns = ", columns, ", ranks = ", ranks, ", long tasks of ", long_bytes);
+      GpuSolve<double> narrow(factor, &plans.forward, nullptr, {.most_columns = 8}),
+          wide(factor, &plans.forward, nullptr,
+               {.most_columns = 32, .long_task_bytes = long_bytes, .blocks = int(random.chance(0.3) ? random.whole(1, 3) : 0)});
+      CHECK(wide.most_columns(Direction::forward) == 32);
+      narrow.solve(Direction::forward, padded.data(), wanted.data(), in_eights);
+      HostSolve<double>(factor, plans.forward, {.threads = 2}).solve(b.data(), by_host.data(), columns);
+      for (int twice = 0; twice < 2; twice++) {
+        std::fill(found.begin(), found.end(), unknown<double>());
+        wide.solve(Direction::forward, b.data(), found.data(), columns);
+        bool same = true;
+        for (i64 i = 0; i < c.n; i++)
+          same = same && std::memcmp(&found[std::size_t(i * columns)], &wanted[std::size_t(i * in_eights)],
+                                     std::size_t(columns) * sizeof(double)) == 0;
+        CHECK(same);
+        CHECK(trsv_test::distance(found, by_host) < trsv_test::tolerance<double>());
+      }
+    }
+  }
+}
+
 TEST("a larger triangle with wide passes and narrow ones by turns, and new values [gpu]") {
   test::need_gpu();
   NOTE(fresh::said());

@@ -30,7 +30,7 @@ struct Courier {
     return true;
   }
 
- private:
+ protected:
   /// Takes the next ticket, and looks what task that is.
   __device__ void fetch(int slot) const {
     u32 ticket = 0;

@@ -53,8 +53,8 @@ __device__ void forward_small_by_pairs(const EightsWorker<P>& w, const QueuedTas
   values += b.values;
   for (i32 k = 0; k < shape.strips(); k++) {
     const Strip strip = strip_of(shape, k);
-    for (int first = 0; first < strip.rows; first += 16)
-      with_tiles<16>(strip.rows - first, [&](auto kind) {
+    for (int first = 0; first < strip.rows; first += most_rows_of_tiles)
+      with_tiles(strip.rows - first, [&](auto kind) {
         using T = decltype(kind);
         double d[T::count][2];
         multiply_tiles<T, K>(values + first, strip, operand + g, d);

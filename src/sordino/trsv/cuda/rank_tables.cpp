@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sordino/trsv/cuda/subtree_program.hpp"
+#include "sordino/trsv/cuda/wide_shapes.hpp"
 #include "sordino/trsv/plan_owners.hpp"
 #include "sordino/trsv/way_back.hpp"
 
@@ -98,13 +99,6 @@ template <class V>
 void RankTables<V>::set_long_strips(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const {
   q.values = place_of_strip(blocks, t, t.first);
   q.value_bytes = i32(values_of(blocks, t) * i64(sizeof(V)));
-  i64 most = 0;
-  q.rounds = 0;
-  for (StripRound r{.end = t.first}; r.end < t.end; q.rounds++) {
-    r = next_round(q.block, t.end, r);
-    most = std::max(most, r.values);
-  }
-  q.piece_bytes = i32(most * i64(sizeof(V)));
   shape.columns = std::max(shape.columns, q.block.width);
 }
 
@@ -186,14 +180,15 @@ void RankTables<V>::add(const Blocks& blocks, const Plan& plan, bool is_wide, Qu
     SolveShape& shape = queue.shape;
     const bool forward = plan.direction == Direction::forward;
     if (t.kind == Task::Kind::columns) set_columns(blocks, t, q, shape);
-    if (t.kind == Task::Kind::strips && is_wide)
+    const bool is_long = t.kind == Task::Kind::strips && is_wide;
+    if (is_long)
       set_long_strips(blocks, t, q, shape);
     else if (t.kind == Task::Kind::strips)
       forward ? set_strips(blocks, t, q, shape) : set_part(blocks, t, q, shape);
     if (plan.count() <= few_tasks) q.is_urgent = 1;
     if (t.kind == Task::Kind::subtrees) set_subtrees(blocks, t, forward, q, programs, shape);
-    shape.buffer_bytes =
-        std::max(shape.buffer_bytes, ((q.rounds > 1 ? q.piece_bytes : q.value_bytes) + q.program_bytes + 127) / 128 * 128);
+    const i32 at_once = is_long ? places_of_ring * bytes_of_place : q.rounds > 1 ? q.piece_bytes : q.value_bytes;
+    shape.buffer_bytes = std::max(shape.buffer_bytes, (at_once + q.program_bytes + 127) / 128 * 128);
     tasks.push_back(q);
   }
   queue.count = i32(tasks.size());

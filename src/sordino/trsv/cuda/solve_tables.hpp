@@ -8,7 +8,8 @@
 namespace sordino::trsv {
 
 /// A task in its rank's queue. Its values, and the program of subtrees, are copied to the thread block that takes it, ahead of
-/// its time: in one round, or a part of the way back that is too large for that in several.
+/// its time: in one round, a part of the way back that is too large for that in several, and strips of a wide pass in slices
+/// (wide_shapes.hpp).
 struct QueuedTask {
   i64 values = 0;       // where they begin, among own ones
   i64 program = 0;      // of subtrees: SolveTables::programs[program], ...
@@ -35,23 +36,6 @@ struct QueuedTask {
   Block block = {};         // of subtrees the first one
 };
 static_assert(sizeof(QueuedTask) % sizeof(u32) == 0, "a warp copies it word by word");
-
-/// Strips that come to a block at once in a pass of many columns: first, ..., end - 1, whose values begin so many behind those
-/// of their task.
-struct StripRound {
-  i32 first = 0, end = 0;
-  i64 before = 0, values = 0;
-};
-/// The one that begins with strip `first` of a task that has strips up to `end`: one strip, or more of up to most_of_strip
-/// values together.
-SORDINO_HD inline StripRound strip_round(const Block& b, i32 first, i32 end, i64 before) {
-  StripRound r{first, first + 1, before, strip_of(b, first).size()};
-  for (; r.end < end && r.values + strip_of(b, r.end).size() <= most_of_strip; r.end++) r.values += strip_of(b, r.end).size();
-  return r;
-}
-SORDINO_HD inline StripRound next_round(const Block& b, i32 end, const StripRound& last) {
-  return strip_round(b, last.end, end, last.before + last.values);
-}
 
 /// The slots that a row of a front adds up: two at once, and the others at SolveTables::sources[more], ...
 struct alignas(16) RowSources {

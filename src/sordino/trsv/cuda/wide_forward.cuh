@@ -1,21 +1,20 @@
 // Device code: passes of 16 or 32 columns of doubles on the way from the leaves to the root, by tensor cores. Each value of a
 // strip is read from memory once for all columns. A block's columns, b less the children's sums, are made once for a task of
-// several strips, which come one after the other; subtrees, whose values are at hand, are solved for eight columns at a time.
+// several strips, which come slice by slice; subtrees, whose values are at hand, are solved for eight columns at a time.
 //
-// Each warp has eight or sixteen columns of its own, for all rows or half of them, and keeps products in registers until they
-// are stored. Sums have the order that they have in a pass of eight.
+// Each warp has sixteen columns of its own, and a share of a strip's rows (wide_shapes.hpp), and keeps products in registers
+// until they are stored. Sums have the order that they have in a pass of eight.
 #pragma once
 #include "sordino/trsv/cuda/forward.cuh"
+#include "sordino/trsv/cuda/wide_courier.cuh"
 
 namespace sordino::trsv {
 
-template <int P>
-using WideWorker = Worker<double, columns_of_tile, P>;
-
-/// What a thread knows of a task before it waits.
+/// What a thread knows of a task before it waits, and which copy of columns is the next one.
 struct WideAhead {
   RowSources columns[columns_of_thread];
   i32 need;
+  u32 copy = 0;
 };
 
 /// Workers, for the task in `slot`, if there is one. Nothing that it loads is waited for here.
@@ -32,41 +31,47 @@ __device__ __forceinline__ void look_ahead(const WideWorker<P>& w, int slot, Wid
 
 // --- sums ------------------------------------------------------------------------------------------------------------------
 
-/// Two neighbouring columns of a slot's sum, which is known to be there.
+/// Slots' sums of a pass, which are known to be there, two neighbouring columns at once.
 template <int P>
-__device__ __forceinline__ double2 two_of_slot(const WideWorker<P>& w, i32 slot, int column) {
-  return __ldcg(reinterpret_cast<const double2*>(w.team.mine(w.s.sums) + w.pass.sums + i64(slot) * P + column));
-}
-template <int P>
-__device__ __forceinline__ void add_more_of_two(const WideWorker<P>& w, i32 count, i32 more, int column, double2& sum) {
-  for (i32 e = 2; e < count; e++) add_to(sum, two_of_slot(w, w.s.sources[more + e - 2], column));
-}
+struct SumsOfPair {
+  const WideWorker<P>& w;
+  int column;
+
+  __device__ __forceinline__ double2 of_slot(i32 slot) const {
+    return __ldcg(reinterpret_cast<const double2*>(w.team.mine(w.s.sums) + w.pass.sums + i64(slot) * P + column));
+  }
+  /// Of a row that has more than two.
+  __device__ __forceinline__ void add_more(const RowSources& from, double2& sum) const {
+    for (i32 e = 2; e < from.count; e++) add_to(sum, of_slot(w.s.sources[from.more + e - 2]));
+  }
+};
 
 /// A warp: takes the children's sums from b of 32 columns of the block, `first` and those behind it, whose sources its lanes
 /// have, one each. As many lanes share a row as it has pairs; several rows are on their way at once.
 template <int P>
 __device__ __forceinline__ void subtract_sums(const WideWorker<P>& w, const Block& b, i32 first, const RowSources& mine) {
-  constexpr int lanes = P / 2, rows_at_once = 32 / lanes, N = 4;
+  constexpr int lanes = P / 2, rows_of_load = 32 / lanes, N = P / 4;
   const int column = 2 * (w.lane() % lanes), end = min(32, b.width - first);
+  const SumsOfPair<P> sums{w, column};
 #pragma unroll 1
-  for (int at = w.lane() / lanes; at - w.lane() / lanes < end; at += N * rows_at_once) {
-    RowSources from[N];
+  for (int at = w.lane() / lanes; at - w.lane() / lanes < end; at += N * rows_of_load) {
+    int count[N];
     double2 sum[N][2];
 #pragma unroll
     for (int n = 0; n < N; n++) {
-      const int row = (at + n * rows_at_once) & 31;
-      from[n] = {__shfl_sync(~0u, mine.count, row), __shfl_sync(~0u, mine.first, row), __shfl_sync(~0u, mine.second, row),
-                 __shfl_sync(~0u, mine.more, row)};
-      if (at + n * rows_at_once >= end) from[n].count = 0;
-      sum[n][0] = from[n].count > 0 ? two_of_slot(w, from[n].first, column) : double2{};
-      sum[n][1] = from[n].count > 1 ? two_of_slot(w, from[n].second, column) : double2{};
+      const int row = at + n * rows_of_load;
+      count[n] = __shfl_sync(~0u, mine.count, row);
+      const i32 one = __shfl_sync(~0u, mine.first, row), other = __shfl_sync(~0u, mine.second, row);
+      if (row >= end) count[n] = 0;
+      sum[n][0] = count[n] > 0 ? sums.of_slot(one) : double2{};
+      sum[n][1] = count[n] > 1 ? sums.of_slot(other) : double2{};
     }
 #pragma unroll
     for (int n = 0; n < N; n++) {
-      if (from[n].count == 0) continue;
-      const i32 j = first + at + n * rows_at_once;
+      if (count[n] == 0) continue;
+      const i32 j = first + at + n * rows_of_load;
       add_to(sum[n][0], sum[n][1]);
-      add_more_of_two(w, from[n].count, from[n].more, column, sum[n][0]);
+      if (count[n] > 2) sums.add_more(w.s.row_sources[b.source + j], sum[n][0]);
       double2* const operand = reinterpret_cast<double2*>(w.operands() + i64(j) * P + wide_place(column, b.column + j));
       const double2 of_b = *operand;
       *operand = {of_b.x - sum[n][0].x, of_b.y - sum[n][0].y};
@@ -89,118 +94,211 @@ __device__ __forceinline__ void make_operand(const WideWorker<P>& w, const Block
 
 // --- products --------------------------------------------------------------------------------------------------------------
 
-/// What a lane knows of its rows: of one of the block's own, `count` is -1 and `first` the row of the caller's; of one that is
-/// none, -2.
-struct TileRows {
-  RowSources from[most_tiles];
+/// Sums over a strip's columns that a lane has, of the rows of its tiles and two columns of b. Four of each are on their way at
+/// once: [tile][chain][column][row].
+template <class T>
+struct StripSums {
+  double of[T::count][4][2][2] = {};
 };
+/// What they come to: [tile][row], two columns each.
+template <class T>
+struct Products {
+  double2 of[T::count][2];
+
+  __device__ __forceinline__ explicit Products(const StripSums<T>& sums) {
+#pragma unroll
+    for (int n = 0; n < T::count; n++)
+#pragma unroll
+      for (int q = 0; q < 2; q++) {
+        const auto& s = sums.of[n];
+        of[n][q] = {(s[0][0][q] + s[1][0][q]) + (s[2][0][q] + s[3][0][q]),
+                    (s[0][1][q] + s[1][1][q]) + (s[2][1][q] + s[3][1][q])};
+      }
+  }
+};
+
+/// One warp: adds a slice's rows of tiles, whose values begin at `values`, times its sixteen columns of b. `operand`: the
+/// lane's place in the row of its first column. Rows that there are not are anything.
 template <class T, int P>
-__device__ __forceinline__ void look_at_rows(const WideWorker<P>& w, const Block& b, i32 first, i32 end, TileRows& rows) {
-#pragma unroll
-  for (int k = 0; k < T::count; k++) {
-    const i32 i = first + T::row(k, w.lane() / 4);
-    if (i >= end)
-      rows.from[k].count = -2;
-    else if (i < b.width)
-      rows.from[k] = {-1, w.s.order[b.column + i]};
-    else
-      rows.from[k] = w.s.row_sources[b.source + i];
-  }
-}
-
-/// Two columns of a row of the caller's, or of a slot, here and where the parent is.
-template <int P>
-__device__ __forceinline__ void store_two(const WideWorker<P>& w, const Block& b, const RowSources& from, i32 i, int column,
-                                          double2 sum, const double (&product)[2], u32 readers) {
-  if (from.count == -1)
-    w.store_two_results(from.first, column, double2{product[0], product[1]});
-  else
-    w.store_two_sums(b.slot + i - b.width, column, double2{sum.x + product[0], sum.y + product[1]}, readers);
-}
-
-/// One warp: rows `first`, ... of a front, which begin a strip or come `in_strip` rows behind that, times eight columns, and
-/// what was known of them. Children's sums are fetched meanwhile. `used` is called when values and operand have been read.
-template <class T, int P, class Used>
-__device__ __forceinline__ void carry_out_tiles(const WideWorker<P>& w, const QueuedTask& t, const Strip& strip, int in_strip,
-                                                const double* values, int tile_column, TileRows& rows, const Used& used) {
-  const Block& b = t.block;
-  const int g = w.lane() / 4, k = w.lane() % 4, column = columns_of_tile * tile_column + 2 * k;
-  double2 sums[T::count][2];
-#pragma unroll
-  for (int n = 0; n < T::count; n++) {
-    sums[n][0] = rows.from[n].count > 0 ? two_of_slot(w, rows.from[n].first, column) : double2{};
-    sums[n][1] = rows.from[n].count > 1 ? two_of_slot(w, rows.from[n].second, column) : double2{};
-  }
-  double d[T::count][2];
-  multiply_tiles<T, P>(values + in_strip, strip, w.operands() + wide_place(columns_of_tile * tile_column + g, b.column + k), d);
-  used();
-#pragma unroll
-  for (int n = 0; n < T::count; n++) {
-    if (rows.from[n].count == -2) continue;
-    add_to(sums[n][0], sums[n][1]);
-    add_more_of_two(w, rows.from[n].count, rows.from[n].more, column, sums[n][0]);
-    store_two(w, b, rows.from[n], strip.first + in_strip + T::row(n, g), column, sums[n][0], d[n], t.readers);
-  }
-}
-
-/// Workers: all rounds of strips. Of those after the first nobody has waited for the values yet. Told to be used as soon as a
-/// warp has read what it needs.
-template <int P>
-__device__ __forceinline__ void multiply_rounds(const WideWorker<P>& w, const QueuedTask& t, u32& uses) {
-  constexpr int tiles = P / columns_of_tile, shares = worker_warps / tiles;
-  constexpr int rows_of_unit = shares == 1 ? most_rows_of_tiles : 16;
-  const Block& b = t.block;
-  const int tile_column = w.warp() % tiles, share = w.warp() / tiles;
-  const int units_of_strip = (b.strip_rows + rows_of_unit - 1) / rows_of_unit;
-  StripRound r = strip_round(b, t.first, t.end, 0);
-  for (int round = 0; round < t.rounds; round++) {
-    bool is_here = round == 0;
-    auto wait = [&] {
-      if (!is_here) w.desk.copy.wait(w.pieces_of(t, round), uses);
-      is_here = true;
+__device__ __forceinline__ void multiply_slice(const double* values, const Strip& strip, i32 columns, const double* operand,
+                                               StripSums<T>& sums) {
+  const int of_warp = int(threadIdx.x) % 32;
+  const ProductLane lane(of_warp);
+  const double* const of_lane = values + values_of_lane(strip, of_warp);
+  auto add = [&](int chain, i32 j, bool is_column) {
+    // Nothing lies behind the last column.
+    const double* const at = (is_column ? of_lane + j * strip.lead : values) + T::row(0, lane.group);
+    const double2 b = is_column ? *reinterpret_cast<const double2*>(operand + j * P) : double2{};
+    auto multiply = [&](int tile, double value) {
+      double (&d)[2][2] = sums.of[tile][chain];
+      multiply_add(d[0], d[1], b.x, b.y, is_column ? value : 0);
     };
-    const int units = (r.end - r.first) * units_of_strip;
-    const double* values = reinterpret_cast<const double*>(w.memory);
-    i32 k = r.first;
+    if constexpr (T::count == 2) {
+      const double2 two = *reinterpret_cast<const double2*>(at);
+      multiply(0, two.x);
+      multiply(1, two.y);
+    } else {
+      multiply(0, *at);
+    }
+  };
+  i32 j = 0;
 #pragma unroll 1
-    for (int unit = share; unit < units; unit += shares) {
-      for (; k < r.first + unit / units_of_strip; k++) values += strip_of(b, k).size();
-      const Strip strip = strip_of(b, k);
-      const int in_strip = unit % units_of_strip * rows_of_unit, rows = min(rows_of_unit, strip.rows - in_strip);
-      auto used = [&] {
-        if (unit + shares >= units) come<Meeting::values_used>();
-      };
-      if (rows <= 0) {
-        wait();
-        used();
+  for (; j + 16 <= columns; j += 16)
+#pragma unroll
+    for (int c = 0; c < 4; c++) add(c, j + 4 * c, true);
+#pragma unroll 1
+  for (; j < columns; j += 4) add(0, j, j + lane.member < columns);
+}
+
+/// What the children have for the rows that a lane has of a strip, two columns each: their first sums, which are on their way
+/// until they are added. Of rows that get more, few, a bit is set.
+template <class T>
+struct FirstSums {
+  double2 of[T::count][2];
+  u32 are_more = 0;
+};
+/// `sources`: of the strip's rows.
+template <class T, int P>
+__device__ __forceinline__ void fetch_first_sums(const WideWorker<P>& w, const Block& b, const Strip& strip,
+                                                 const ShareOfRows& mine, const RowSources* sources, int column,
+                                                 FirstSums<T>& found) {
+  const SumsOfPair<P> sums{w, column};
+#pragma unroll
+  for (int n = 0; n < T::count; n++)
+#pragma unroll
+    for (int q = 0; q < 2; q++) {
+      const int row = row_of_sum<T>(n, w.lane(), q);
+      i32 count = 0, first = 0;
+      if (row < mine.rows && strip.first + mine.first + row >= b.width)
+        count = sources[mine.first + row].count, first = sources[mine.first + row].first;
+      found.of[n][q] = count > 0 ? sums.of_slot(first) : double2{};
+      found.are_more |= u32(count > 1) << (2 * n + q);
+    }
+}
+
+/// One warp: results, and sums for rows below.
+template <class T, int P>
+__device__ __forceinline__ void store_strip(const WideWorker<P>& w, const QueuedTask& t, const Strip& strip,
+                                            const ShareOfRows& mine, int column, const Products<T>& products,
+                                            const FirstSums<T>& found) {
+  const Block& b = t.block;
+#pragma unroll
+  for (int n = 0; n < T::count; n++)
+#pragma unroll
+    for (int q = 0; q < 2; q++) {
+      const int row = row_of_sum<T>(n, w.lane(), q);
+      const i32 i = strip.first + mine.first + row;
+      if (row >= mine.rows) continue;
+      const double2 product = products.of[n][q];
+      if (i < b.width) {
+        w.store_two_results(w.s.order[b.column + i], column, product);
         continue;
       }
-      with_tiles<rows_of_unit>(rows, [&](auto kind) {
-        using T = decltype(kind);
-        TileRows of_tiles;
-        look_at_rows<T>(w, b, strip.first + in_strip, strip.first + strip.rows, of_tiles);
-        wait();
-        carry_out_tiles<T>(w, t, strip, in_strip, values, tile_column, of_tiles, used);
-      });
+      double2 sum = found.of[n][q];
+      if (found.are_more >> (2 * n + q) & 1) {
+        const RowSources from = w.s.row_sources[b.source + i];
+        const SumsOfPair<P> sums{w, column};
+        add_to(sum, sums.of_slot(from.second));
+        sums.add_more(from, sum);
+      }
+      w.store_two_sums(b.slot + i - b.width, column, double2{sum.x + product.x, sum.y + product.y}, t.readers);
     }
-    if (share >= units) {
-      wait();
-      come<Meeting::values_used>();
-    }
-    if (round + 1 < t.rounds) r = next_round(b, t.end, r);
+}
+
+/// Where a worker is among what comes: the next strip of its task, its first slice among those of all tasks, and how many
+/// values of the task come before.
+struct StripAhead {
+  i32 strip;
+  u32 number;
+  i64 before;
+};
+
+/// One warp: the slices of a strip as they come. `take`(slice, where its values lie). Where a strip stays whole it takes them
+/// several times, and has used them after the `is_last`.
+template <int P, class Take>
+__device__ __forceinline__ void take_slices(const WideWorker<P>& w, const QueuedTask& t, const Strip& strip,
+                                            const StripAhead& a, const Slices& slices, bool is_last, const Take& take) {
+#pragma unroll 1
+  for (i32 k = 0; k < slices.count; k++) {
+    const u32 number = a.number + u32(k);
+    w.ring.wait(number, w.values_of(t, slices, a.before, k, number), w.sources_of(t, strip, slices, k, number));
+    take(k, reinterpret_cast<const double*>(w.memory + slices.place(k, number)));
+    if (is_last) w.ring.use(number);
   }
+}
+
+/// One warp, whose rows of a strip are the tiles T. The children's sums are fetched meanwhile.
+template <class T, int P>
+__device__ __forceinline__ void carry_out_tiles(const WideWorker<P>& w, const QueuedTask& t, const Strip& strip,
+                                                const StripAhead& a, const Slices& slices, const ShareOfRows& mine, int column,
+                                                bool is_last) {
+  const double* const operand = w.operands() + operand_of_lane(P, column, t.block.column, w.lane());
+  StripSums<T> sums;
+  FirstSums<T> found;
+  take_slices(w, t, strip, a, slices, is_last, [&](i32 k, const double* values) {
+    if (k == 0) {
+      const auto* const sources = reinterpret_cast<const RowSources*>(w.memory + slices.place_of_sources(a.number));
+      fetch_first_sums<T>(w, t.block, strip, mine, sources, column, found);
+    }
+    const i32 first = slices.first(k);
+    multiply_slice<T, P>(values + mine.first, strip, slices.first(k + 1) - first, operand + first * P, sums);
+  });
+  store_strip<T>(w, t, strip, mine, column, Products<T>(sums), found);
+}
+
+/// Workers: all strips of a task.
+template <int P>
+__device__ __forceinline__ void multiply_long_task(const WideWorker<P>& w, const QueuedTask& t, u32& slices_so_far) {
+  constexpr int sixteens = P / columns_of_warp;
+  const int share = w.warp() / sixteens, column = column_of_lane(columns_of_warp * (w.warp() % sixteens), w.lane());
+#pragma unroll 1
+  for (StripAhead a{t.first, slices_so_far, 0}; a.strip < t.end; a.strip++) {
+    const Strip strip = strip_of(t.block, a.strip);
+    const Slices slices(strip, P);
+#pragma unroll 1
+    for (i32 begin = 0; begin < strip.rows; begin += rows_at_once(P)) {
+      const bool is_last = begin + rows_at_once(P) >= strip.rows;
+      const ShareOfRows mine = share_of_rows(strip, a.strip, begin, share, P);
+      if (mine.rows <= 0)
+        take_slices(w, t, strip, a, slices, is_last, [](i32, const double*) {});
+      else
+        with_tiles(mine.rows,
+                   [&](auto kind) { carry_out_tiles<decltype(kind)>(w, t, strip, a, slices, mine, column, is_last); });
+    }
+    a.number += u32(slices.count);
+    a.before += strip.size();
+    slices_so_far = a.number;
+  }
+}
+
+/// Workers: all subtrees of a task.
+template <int P>
+__device__ __forceinline__ void multiply_all_subtrees(const WideWorker<P>& w, const QueuedTask& t, u32& slices) {
+  w.ring.wait(slices, w.subtree_values_of(t), w.subtree_program_of(t));
+#pragma unroll 1
+  for (int k = 1; k < places_of_ring; k++) w.ring.wait(slices + k, {}, {});
+#pragma unroll 1
+  for (int first = 0; first < P; first += columns_of_tile) {
+    const Worker<double, columns_of_tile, P> some{w.team, w.s, w.pass, w.desk, w.memory, first};
+    load_columns(some, t);
+    multiply_subtrees(some, t);
+    store_subtrees(some, t, reinterpret_cast<const SmallBlock*>(w.program_of(t)));
+  }
+  let_copies_follow();
+#pragma unroll 1
+  for (int k = 0; k < places_of_ring; k++, slices++) w.ring.use(slices);
 }
 
 /// Workers: the task in `slot`; false if a wait was lost. `a` is of this task, and then of the next one, which is looked at
-/// while this one is multiplied.
+/// while this one is multiplied. `slices`: so many have come before.
 template <int P>
-__device__ __forceinline__ bool carry_forward(const WideWorker<P>& w, int slot, WideAhead& a, u32& uses) {
+__device__ __forceinline__ bool carry_forward(const WideWorker<P>& w, int slot, WideAhead& a, u32& slices) {
   const QueuedTask& t = w.desk.task[slot];
   const bool is_strips = t.kind == Task::Kind::strips;
-  if (is_strips) w.wait_for_hints(t, a.need);
-  w.desk.copy.wait(w.pieces_of(t), uses);
   if (is_strips) {
+    w.wait_for_hints(t, a.need);
     if (w.desk.lost) return false;
+    w.ring.wait_for_columns(a.copy++, w.columns_of(t));
     w.stamp(t.id, &TaskTrace::began);
     make_operand(w, t.block, a);
     let_copies_follow();
@@ -208,19 +306,7 @@ __device__ __forceinline__ bool carry_forward(const WideWorker<P>& w, int slot, 
   }
   wait_for<Meeting::task_known>();
   look_ahead(w, slot ^ 1, a);
-  if (is_strips) {
-    multiply_rounds(w, t, uses);
-  } else {
-#pragma unroll 1
-    for (int first = 0; first < P; first += columns_of_tile) {
-      const WideWorker<P> some{w.team, w.s, w.pass, w.desk, w.memory, first};
-      load_columns(some, t);
-      multiply_subtrees(some, t);
-      store_subtrees(some, t, reinterpret_cast<const SmallBlock*>(w.program_of(t)));
-    }
-    let_copies_follow();
-    come<Meeting::values_used>();
-  }
+  is_strips ? multiply_long_task(w, t, slices) : multiply_all_subtrees(w, t, slices);
   come<Meeting::task_done>();
   return true;
 }

@@ -11,7 +11,8 @@ namespace {
 
 template <int P>
 __device__ bool work(const WideWorker<P>& w) {
-  return work<WideAhead>(w, [&](int slot, WideAhead& ahead, u32& uses) { return carry_forward(w, slot, ahead, uses); });
+  return work<WideAhead, Meeting::task_done>(
+      w, [&](int slot, WideAhead& ahead, u32& slices) { return carry_forward(w, slot, ahead, slices); });
 }
 
 /// As the kernel for fewer columns: it does not matter in which order blocks begin, or whether all are there at once.
@@ -21,11 +22,12 @@ __global__ void __launch_bounds__(block_threads, 2) carry_out_wide(const __grid_
                                                                    const __grid_constant__ SolvePass<double> pass) {
   extern __shared__ __align__(128) char memory[];
   __shared__ Desk desk;
+  __shared__ WideRing ring;
   if constexpr (has_tensor_cores<double, columns_of_tile>) {
-    const WideWorker<P> w{team, s, pass, desk, memory};
-    if (w.thread() == 0) desk.open();
+    const WideWorker<P> w{{team, s, pass, desk, memory}, ring};
+    if (w.thread() == 0) desk.open(), ring.begin();
     if (!wait_for_last_pass(team, s, pass.epoch)) return;
-    if (w.thread() < worker_threads ? work(w) : Courier<double, columns_of_tile, P>{w}.serve()) end_pass(team, s, pass.epoch);
+    if (w.thread() < worker_threads ? work(w) : WideCourier<P>{{w}, w}.serve()) end_pass(team, s, pass.epoch);
   }
 }
 

@@ -5,8 +5,9 @@
 namespace sordino::trsv {
 
 /// The workers' part: false if a wait is lost. `carry`(slot, ahead, uses) carries out the task in a slot of the desk;
-/// `Ahead` is what a thread knows of a task before.
-template <class Ahead, class W, class Carry>
+/// `Ahead` is what a thread knows of a task before. Where the courier is met when a wait is lost, `meeting`, it finds that the
+/// block ends.
+template <class Ahead, Meeting meeting = Meeting::values_used, class W, class Carry>
 __device__ __forceinline__ bool work(const W& w, const Carry& carry) {
   Desk& desk = w.desk;
   Ahead ahead;
@@ -19,7 +20,7 @@ __device__ __forceinline__ bool work(const W& w, const Carry& carry) {
     w.stamp(id, &TaskTrace::taken);
     if (!carry(slot, ahead, uses)) {
       desk.ends = true;
-      come<Meeting::values_used>();
+      come<meeting>();
       return false;
     }
     w.stamp(id, &TaskTrace::ended);

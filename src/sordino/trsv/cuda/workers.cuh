@@ -11,15 +11,12 @@
 #include "sordino/trsv/cuda/solve_tables.hpp"
 #include "sordino/trsv/cuda/subtree_program.hpp"
 #include "sordino/trsv/cuda/told.cuh"
+#include "sordino/trsv/cuda/wide_shapes.hpp"
 
 namespace sordino::trsv {
 
 inline constexpr i32 most_small_blocks = 256;  // of subtrees that are one task
 inline constexpr i32 most_looks = 1 << 20;     // that a number may take to come after it was told of
-
-/// Where column r of a wide pass lies in the row of b for a column of the blocks: so that four rows by four columns lie in
-/// different banks of shared memory, and pairs stay together.
-SORDINO_HD inline int wide_place(int r, i32 column) { return r ^ (4 * (column & 3)); }
 
 /// What all threads of a block share, beside its dynamic memory.
 struct Desk {
@@ -61,8 +58,6 @@ struct Worker {
 
   /// What comes to a block ahead of the time of its task, or of a round of it.
   __device__ Pieces pieces_of(const QueuedTask& t, int round = 0) const {
-    if constexpr (is_wide)
-      if (t.kind == Task::Kind::strips) return strips_and_columns(t, round);
     const char* const from = reinterpret_cast<const char*>(s.values + t.values) + i64(round) * t.piece_step;
     const i32 before = t.rounds > 1 ? round : t.pieces - 1;
     return {memory,
@@ -75,23 +70,6 @@ struct Worker {
             s.programs + t.program,
             t.program_bytes,
             memory + t.value_bytes};
-  }
-
-  /// Of strips in a wide pass: a round of them, and with the first one b of the block's columns, to the operands.
-  __device__ Pieces strips_and_columns(const QueuedTask& t, int round) const {
-    StripRound r = strip_round(t.block, t.first, t.end, 0);
-    for (int k = 0; k < round; k++) r = next_round(t.block, t.end, r);
-    const i32 bytes = i32(r.values * i64(sizeof(V)));
-    return {memory,
-            reinterpret_cast<const char*>(s.values + t.values + r.before),
-            1,
-            bytes,
-            0,
-            bytes,
-            0,
-            pass.b + i64(t.block.column) * P,
-            round == 0 ? t.block.width * P * i32(sizeof(V)) : 0,
-            reinterpret_cast<char*>(operands())};
   }
 
   __device__ const i32* program_of(const QueuedTask& t) const { return reinterpret_cast<const i32*>(memory + t.value_bytes); }
@@ -110,6 +88,8 @@ struct Worker {
   __device__ void wait_for_hints(const QueuedTask& t, i32 first) const {
     bool lost = false;
     auto wait = [&](i32 need) {
+      if constexpr (is_wide)  // mostly it is told of, and one look does
+        if (cuda::has_come(cuda::load_acquire(team.mine(s.flags) + need), pass.epoch)) return;
       lost = lost || !spin([&](u32& seen) {
                seen = cuda::load_relaxed(team.mine(s.flags) + need);
                return cuda::has_come(seen, pass.epoch);
