@@ -10,12 +10,13 @@ import scipy.sparse as sp
 
 from ._device import host_copy
 from ._matrix import MOST_ROWS, all_finite, as_csr, as_sparse
+from ._native import core
 from .errors import BadArgument
 from .log import logger
 
 
 class Columns:
-    """A triangle by columns, an upper one transposed: columns sorted, in memory of its own.
+    """A triangle by columns, an upper one transposed: columns sorted, in memory of its own, by so many threads.
 
     Attributes
     ----------
@@ -26,7 +27,7 @@ class Columns:
         ``csc`` or ``csr`` if bare values stand in the order of such a matrix, or empty.
     """
 
-    def __init__(self, matrix: Any, *, lower: bool) -> None:
+    def __init__(self, matrix: Any, *, lower: bool, threads: int = 0) -> None:
         source = as_sparse(host_copy(matrix, "the triangle"))
         n, columns = source.shape
         if n != columns:
@@ -37,19 +38,30 @@ class Columns:
             raise BadArgument(f"the triangle has {n:,} rows, and this version numbers them with 32 bits")
         kind = kind_of(source.dtype)
         made = source.asformat("csc" if lower else "csr")
-        given = source.data if source is matrix and source.format in ("csc", "csr") else None
-        if not (made.has_sorted_indices and made.has_canonical_format):
-            made = made.asformat("csr" if lower else "csc").asformat(made.format)  # sorts, in linear time
-            made.sum_duplicates()
-        own = made is not source
-        simple = given is not None and made.nnz == len(given) and source.has_sorted_indices
-        self.form = source.format if simple else ""
         self.n, self.lower = n, lower
         self._places: tuple[np.ndarray | None] | None = None
-        self.begin = made.indptr.astype(np.int64)
-        self.rows = made.indices.astype(np.int32, copy=not own)  # what was checked cannot be changed
-        self.values = made.data.astype(kind, copy=not own)
+        moved, unique = self._take(made, kind, threads)
+        in_order = not moved if made is source else getattr(source, "has_sorted_indices", False)
+        simple = source is matrix and source.format in ("csc", "csr") and source.nnz == len(source.data)
+        self.form = source.format if simple and unique and in_order else ""
         self._check()
+
+    def _take(self, made: Any, kind: Any, threads: int) -> tuple[bool, bool]:
+        """Whether entries were out of order, and whether none stood twice; those that did are one now, their sum."""
+        self.begin = made.indptr.astype(np.int64)
+        entries = slice(int(self.begin[-1]))  # SciPy's arrays may be longer
+        rows = np.ascontiguousarray(made.indices[entries], dtype=np.int32)
+        values = np.ascontiguousarray(made.data[entries], dtype=kind)
+        # in memory of its own: what was checked cannot be changed
+        self.rows, self.values, moved, unique = core().sorted_columns(self.begin, rows, values, threads)
+        if not unique:
+            summed = made.asformat("csr" if self.lower else "csc").asformat(
+                made.format
+            )  # sorts, in linear time
+            summed.sum_duplicates()
+            self.begin = summed.indptr.astype(np.int64)
+            self.rows, self.values = summed.indices.astype(np.int32), summed.data.astype(kind)
+        return moved, unique
 
     def _check(self) -> None:
         filled = np.flatnonzero(np.diff(self.begin))

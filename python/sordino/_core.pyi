@@ -287,6 +287,10 @@ def incomplete_factors(
     begin: np.ndarray, columns: np.ndarray, values: np.ndarray, cholesky: bool
 ) -> np.ndarray: ...
 
+def sorted_columns(
+    begin: np.ndarray, rows: np.ndarray, values: np.ndarray, threads: int
+) -> tuple[np.ndarray, np.ndarray, bool, bool]: ...
+
 class Triangle:
     def __init__(
         self, begin: np.ndarray, rows: np.ndarray, values: np.ndarray, unit: bool, options: dict[str, Any]

@@ -126,6 +126,7 @@ def factorized(
         seed=seed,
         plans=plans,
     )
-    F = FactorizedTriangle(Columns(L, lower=bool(lower)), unit=bool(unit_diagonal), options=options)
+    columns = Columns(L, lower=bool(lower), threads=options["threads"])
+    F = FactorizedTriangle(columns, unit=bool(unit_diagonal), options=options)
     F.look_at_pivots()
     return F

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -48,15 +49,23 @@ class Triangles:
     def __init__(self, factors: Factors, options: dict[str, Any]) -> None:
         self._units = factors.unit_lower, factors.unit_upper
         self._options = options | {"plans": None}  # what is taken from a file is not kept twice
-        parts = _columns_of(factors)
-        self.lower = self._set_up("L", parts["L"], options)
-        self.upper = self._set_up("U", parts["U"], options) if "U" in parts else None
+        self._set_up(_columns_of(factors, options["threads"]), options)
 
-    def _set_up(self, name: str, columns: Columns, options: dict[str, Any]) -> FactorizedTriangle:
-        unit = self._units[name == "U"]
-        triangle = _named(name, lambda: FactorizedTriangle(columns, unit=unit, options=options))
-        triangle.look_at_pivots(f"{name}: ")
-        return triangle
+    def _set_up(self, parts: dict[str, Columns], options: dict[str, Any]) -> None:
+        """Both at the same time, unless threads are counted, or processes wait for one another in an order."""
+
+        def make(name: str) -> FactorizedTriangle:
+            unit = self._units[name == "U"]
+            return _named(name, lambda: FactorizedTriangle(parts[name], unit=unit, options=options))
+
+        if options["threads"] == 0 and options["engine"] != "processes":
+            with ThreadPoolExecutor(len(parts)) as pool:
+                made = dict(zip(parts, pool.map(make, parts), strict=True))  # of both errors that of L
+        else:
+            made = {name: make(name) for name in parts}
+        for name, triangle in made.items():
+            triangle.look_at_pivots(f"{name}: ")
+        self.lower, self.upper = made["L"], made.get("U")
 
     @property
     def parts(self) -> dict[str, FactorizedTriangle]:
@@ -97,7 +106,7 @@ class Triangles:
                 "the new factors are of another kind than those that were set up: both are L and U, or L of L L^H, "
                 "with the same unit diagonals"
             )
-        columns = _columns_of(new.factors)
+        columns = _columns_of(new.factors, self._options["threads"])
         if new.structure is None:
             strict = {n: _named(n, partial(t.columns.new_values, columns[n])) for n, t in parts.items()}
             self._take(strict)
@@ -106,10 +115,9 @@ class Triangles:
         if all(v is not None for v in values.values()):
             self._take(values)
             return
-        whole = _columns_of(new.structure())
+        whole = _columns_of(new.structure(), self._options["threads"])
         joined = {name: t.columns.joined(whole[name].joined(columns[name])) for name, t in parts.items()}
-        made = {name: self._set_up(name, joined[name], self._options) for name in parts}
-        self.lower, self.upper = made["L"], made.get("U")
+        self._set_up(joined, self._options)
 
     def _take(self, values: dict[str, Any]) -> None:
         """Values that are checked, but for pivots."""
@@ -130,9 +138,12 @@ class Triangles:
             raise
 
 
-def _columns_of(factors: Factors) -> dict[str, Columns]:
+def _columns_of(factors: Factors, threads: int) -> dict[str, Columns]:
     given = {"L": factors.lower} | ({} if factors.upper is None else {"U": factors.upper})
-    return {name: _named(name, partial(Columns, T, lower=name == "L")) for name, T in given.items()}
+    return {
+        name: _named(name, partial(Columns, T, lower=name == "L", threads=threads))
+        for name, T in given.items()
+    }
 
 
 def _named(name: str, make: Callable[[], _T]) -> _T:

@@ -8,9 +8,10 @@
 
 #include <nanobind/stl/pair.h>
 
-#include "convert.hpp"
+#include "large.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/trsv/level_factor.hpp"
+#include "sordino/trsv/sorted_columns.hpp"
 #include "sordino/trsv/width_choice.hpp"
 
 namespace sordino::python {
@@ -354,10 +355,30 @@ nb::dict predicted_triangle(Array<i64> begin, Array<i32> rows, const std::vector
   return d;
 }
 
+/// (rows, values, whether they stood in another order, whether none stands twice)
+nb::tuple sorted_columns(Array<i64> begin, Array<i32> rows, Values values, int threads) {
+  if (begin.size() < 1 || begin.data()[begin.size() - 1] != i64(rows.size()) || rows.size() != values.size())
+    bad_argument("the arrays of a triangle do not belong together");
+  const trsv::LowerPattern pattern{i64(begin.size()) - 1, begin.data(), rows.data()};
+  auto sort = [&]<class V>(V) {
+    trsv::SortedColumns<V> sorted;
+    {
+      const Numbers<V> given(values);
+      nb::gil_scoped_release release;
+      sorted = trsv::sorted_columns(pattern, given.begin(), threads);
+    }
+    return nb::make_tuple(large_array(std::move(sorted.rows)),
+                          large_array<V, typename Named<V>::Type>(std::move(sorted.values)), sorted.moved, sorted.unique);
+  };
+  if (values.dtype() == nb::dtype<float>()) return sort(0.0f);
+  return values.dtype() == nb::dtype<double>() ? sort(0.0) : sort(Number{});
+}
+
 }  // namespace
 
 void define_triangular(nb::module_& m) {
   using namespace nb::literals;
+  m.def("sorted_columns", &sorted_columns, "begin"_a, "rows"_a, "values"_a, "threads"_a);
   m.def("predicted_triangle", &predicted_triangle, "begin"_a, "rows"_a, "directions"_a, "value_bytes"_a, "filled"_a, "width"_a,
         "machine"_a, "ranks"_a, "all"_a, "columns"_a);
   nb::class_<PyTriangle>(m, "Triangle")

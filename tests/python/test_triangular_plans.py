@@ -149,8 +149,8 @@ def test_a_refusal_to_save_names_the_triangle(tmp_path):
 
 def test_files_of_something_else_or_another_version_are_refused(written, tmp_path):
     L, F, _, path = written
-    with pytest.raises(FileError, match="of version 2, and this program reads 1: make new plans"):
-        again(L, rewritten(path, version=2))
+    with pytest.raises(FileError, match="of version 1, and this program reads 2: make new plans"):
+        again(L, rewritten(path, version=1))
     with pytest.raises(FileError, match="of version that it does not name"):
         again(L, rewritten(path, version=None))
     with pytest.raises(FileError, match="does not hold plans"):

@@ -13,7 +13,7 @@ from .factor_files import checksum
 from .opening import check_readable
 from .output import OutputFile
 
-FORMAT, VERSION = "sordino plans", 1
+FORMAT, VERSION = "sordino plans", 2
 SUFFIXES = (".npz",)
 ANEW = "make new plans, and save them"
 

@@ -13,7 +13,6 @@
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
-#include "sordino/comm/accord.hpp"
 #include "sordino/trsv/level_plan.hpp"
 #include "sordino/trsv/width_choice.hpp"
 
@@ -21,16 +20,6 @@ namespace sordino {
 namespace {
 
 using namespace trsv;
-
-/// Throws in all processes where one has other facts of its plans: they would wait for one another in vain. Collective.
-void require_same(Accord& accord, const std::vector<i64>& facts) {
-  std::vector<double> largest;  // of each half of a number, and of its complement
-  for (i64 fact : facts)
-    for (u32 half : {u32(u64(fact)), u32(u64(fact) >> 32)}) largest.insert(largest.end(), {double(half), double(~half)});
-  const std::vector<double> all = accord.most(largest);
-  if (accord.most({all == largest ? 0.0 : 1.0})[0] > 0)
-    bad_argument("processes that solve together have different triangles or options: give all of them the same");
-}
 
 constexpr std::size_t print_fact = 0, width_fact = 3, ranks_fact = 4;  // of facts_of
 
@@ -75,9 +64,12 @@ struct TriangularSolver<V>::State {
   /// By blocks or by rows, as the pattern or saved plans have it.
   void lay_out(const TriangleView<V>& L) {
     if (options.width < 1) bad_argument("a block has one column or more, not " + std::to_string(options.width));
-    validate(L);
-    tiny = tiny_pivots(L);
-    entries = L.pattern.begin[L.pattern.n];
+    lay_out_valid(validated(L, options.threads));
+  }
+  void lay_out_valid(const TriangleView<V>& L) {
+    sorted = L.pattern.sorted;
+    tiny = tiny_pivots(L, options.threads);
+    entries = L.pattern.entries();
     if (options.algorithm == "paper") {
       if (options.plans) bad_argument("algorithm paper takes no plans that were saved: leave them out");
       paper.emplace(L, options);
@@ -88,19 +80,20 @@ struct TriangularSolver<V>::State {
     if (plans && options.ranks == 0) options.ranks = said_by(*plans, ranks_fact, most_ranks);
     if (options.choose_width) take_known_width(plans);
     if (plans) plans_print = print_of(*plans);
-    facts = facts_of(L.pattern, sizeof(V), options.width, plan_options(options));
+    facts = facts_of(L.pattern, sizeof(V), options.width, plan_options(options), options.threads);
     if (plans) require_facts(plans->facts, facts);  // then blocks are what this pattern wants
     std::optional<Elimination> elimination;
-    if (!plans) elimination = eliminate(L.pattern);
-    if (plans ? are_by_rows(*plans) : is_better_by_rows(L.pattern, *elimination, sizeof(V)))
-      rows.emplace(L);
-    else
-      factor.emplace(L, FactorOptions{.width = options.width,
-                                      .threads = options.threads,
-                                      .nodes = plans ? &plans->nodes : nullptr,
-                                      .elimination = elimination ? &*elimination : nullptr,
-                                      .print = u64(facts[print_fact]),
-                                      .choose_width = width_chooser()});
+    if (!plans) elimination = eliminate_up_to(L.pattern, most_filled(L.pattern, sizeof(V)), options.threads);
+    FactorOptions how{.threads = options.threads, .print = u64(facts[print_fact]), .is_valid = true};
+    if (plans ? are_by_rows(*plans) : !elimination || is_better_by_rows(L.pattern, *elimination, sizeof(V))) {
+      rows.emplace(L, how);
+    } else {
+      how.width = options.width;
+      how.nodes = plans ? &plans->nodes : nullptr;
+      how.elimination = elimination ? &*elimination : nullptr;
+      how.choose_width = width_chooser();
+      factor.emplace(L, how);
+    }
     facts[width_fact] = options.width;
   }
   /// Leaves the blocks where their inverses have lost too much, and takes saved plans.
@@ -158,7 +151,7 @@ struct TriangularSolver<V>::State {
         rows->prepare(direction);
         if (options.ranks == 0) way.reason = "1 rank: what substitution by levels takes on several is not predicted";
         way.plan = make_level_plan(rows->rows(direction), {.ranks = std::max(options.ranks, 1)});
-        check_level_plan(rows->rows(direction), *way.plan);
+        check_level_plan(rows->rows(direction), *way.plan, options.threads);
         way.runner = make_runner(*rows, *way.plan, options);
       } else {
         if (!way.plan) {
@@ -214,7 +207,7 @@ struct TriangularSolver<V>::State {
       paper->update(L);
     else
       rows ? rows->update(L) : factor->update(L);
-    tiny = tiny_pivots(L);
+    tiny = tiny_pivots(L, options.threads);
   }
   void finish_update(const TriangleView<V>& L, bool lost) {
     if (lost) leave_blocks(L);
@@ -226,7 +219,14 @@ struct TriangularSolver<V>::State {
   int refinements_wanted(const TriangleView<V>& L, How how) {
     if (rows) return 0;  // as exact as substitution is
     if (factor && wants_all_steps<V>(factor->growth())) return most_refinements;
-    return trsv::refinements_wanted<V>(L, how, solving(how), options.threads);
+    // on GPUs several columns would be given room first, with all tables anew
+    const SolveColumns<V> solve = options.engine == "cuda" ? one_by_one(solving(how), L.pattern.n) : solving(how);
+    return trsv::refinements_wanted<V>(known(L), how, solve, options.threads);
+  }
+  /// The triangle that this was made of, with what is known of its pattern.
+  TriangleView<V> known(TriangleView<V> L) const {
+    L.pattern.sorted = sorted;
+    return L;
   }
   /// Whether the inverses of blocks have lost what refinement cannot find again.
   bool has_lost_blocks() const { return factor && !is_refinable<V>(factor->growth()); }
@@ -234,7 +234,7 @@ struct TriangularSolver<V>::State {
   bool have_lost_blocks(Accord& accord) const { return accord.most({has_lost_blocks() ? 1.0 : 0.0})[0] > 0; }
   /// Keeps the triangle by rows from now on.
   void leave_blocks(const TriangleView<V>& L) {
-    rows.emplace(L);
+    rows.emplace(L, FactorOptions{.threads = options.threads});
     by_values = true;
     forward = {}, backward = {};
     factor.reset();
@@ -254,6 +254,7 @@ struct TriangularSolver<V>::State {
   bool has_no_values = false;          // new ones were refused when the old ones were gone
   std::optional<PaperTriangle<V>> paper;
   i64 entries = 0;
+  bool sorted = false;  // LowerPattern::sorted of the triangle
   TinyPivots tiny;
   std::string width_reason;  // where it was chosen
   double width_seconds = 0, setup_seconds = 0, plan_seconds = 0, modelled_seconds = 0;
@@ -290,7 +291,7 @@ void TriangularSolver<V>::settle() {
 template <class V>
 Refinement TriangularSolver<V>::refine(const TriangleView<V>& L, const V* b, V* x, i64 columns, How how, int most_steps) {
   const std::lock_guard lock(state_->turn);
-  return trsv::refine(L, how, b, x, columns, most_steps, state_->solving(how), state_->options.threads);
+  return trsv::refine(state_->known(L), how, b, x, columns, most_steps, state_->solving(how), state_->options.threads);
 }
 
 template <class V>

@@ -34,7 +34,7 @@ struct TriangularOptions {
 struct TriangularStatistics {
   i64 n = 0;
   i64 entries = 0;         // of the triangle as it was given
-  bool by_rows = false;    // kept by rows, because supernodes would store too many zeros (trsv::is_better_by_rows), or because
+  bool by_rows = false;    // kept by rows, because supernodes would store too many zeros (trsv::most_filled), or because
                            //   inverses of blocks have lost too much (trsv::is_refinable)
   i64 stored_entries = 0;  // with the zeros that its supernodes store
   i64 stored_bytes = 0;    // of the values in blocks or rows

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "sordino/base/error.hpp"
 #include "sordino/trsv/width_choice.hpp"
 
 namespace sordino {
@@ -50,6 +51,16 @@ std::string said_of(const RanksChoice& choice, int there, Direction direction) {
     if (p.ranks != taken.ranks) text += ", " + milliseconds(p.report.seconds) + " on " + std::to_string(p.ranks);
   const bool spared = choice.fastest().ranks > taken.ranks;
   return text + (spared ? ", and more ranks are taken where they save 5 %" : "");
+}
+
+/// Throws in all processes where one has other facts of its plans: they would wait for one another in vain. Collective.
+void require_same(Accord& accord, const std::vector<i64>& facts) {
+  std::vector<double> largest;  // of each half of a number, and of its complement
+  for (i64 fact : facts)
+    for (u32 half : {u32(u64(fact)), u32(u64(fact) >> 32)}) largest.insert(largest.end(), {double(half), double(~half)});
+  const std::vector<double> all = accord.most(largest);
+  if (accord.most({all == largest ? 0.0 : 1.0})[0] > 0)
+    bad_argument("processes that solve together have different triangles or options: give all of them the same");
 }
 
 i64 print_of(const SavedPlans& plans) {

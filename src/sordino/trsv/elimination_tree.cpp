@@ -1,8 +1,11 @@
 #include "sordino/trsv/elimination_tree.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <utility>
+
+#include "sordino/base/parallel.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -37,8 +40,15 @@ i32 root_of(std::vector<i32>& bound, i32 j) {
 
 /// The first row below the diagonal of each column, and how many entries the column has, with the diagonal.
 Elimination as_it_stands(const LowerPattern& A) {
-  Elimination e{.parent = std::vector<i32>(std::size_t(A.n), no_parent), .counts = std::vector<i32>(std::size_t(A.n), 1)};
+  Elimination e;
+  e.parent.assign(std::size_t(A.n), no_parent), e.counts.assign(std::size_t(A.n), 1);
   for (i64 j = 0; j < A.n; j++) {
+    if (A.sorted) {
+      const i64 below = A.below(j);
+      e.counts[std::size_t(j)] += i32(A.begin[j + 1] - below);
+      if (below < A.begin[j + 1]) e.parent[std::size_t(j)] = A.rows[below];
+      continue;
+    }
     i32 first = i32(A.n), count = 1;
     for (i64 k = A.begin[j]; k < A.begin[j + 1]; k++)
       if (A.rows[k] > j) first = std::min(first, A.rows[k]), count++;
@@ -65,15 +75,77 @@ bool is_filled(const LowerPattern& A, const std::vector<i32>& parent) {
   return true;
 }
 
+/// Of a sorted pattern: whether the rows of column j behind the first one are among those of that column. Most of a whole
+/// factor's are the same.
+bool is_among_parents(const LowerPattern& A, i64 j, i64 parent) {
+  const i32 *row = A.rows + A.below(j) + 1, *const end = A.rows + A.begin[j + 1];
+  const i32 *above = A.rows + A.below(parent), *const above_end = A.rows + A.begin[parent + 1];
+  if (end - row > above_end - above) return false;
+  if (end - row == above_end - above) return std::equal(row, end, above);
+  for (; row < end; row++) {
+    above = std::lower_bound(above, above_end, *row);
+    if (above == above_end || *above != *row) return false;
+  }
+  return true;
+}
+
+bool is_sorted_filled(const LowerPattern& A, const std::vector<i32>& parent, int threads) {
+  constexpr i64 some = 512;  // columns
+  std::atomic<bool> filled{true};
+  deal_out(A.n, some, threads, [&](i64 begin, i64 end, int) {
+    for (i64 j = begin; j < end && filled.load(std::memory_order_relaxed); j++)
+      if (const i32 above = parent[std::size_t(j)]; above != no_parent && !is_among_parents(A, j, above)) filled = false;
+  });
+  return filled;
+}
+
+bool fills_nothing(const LowerPattern& A, const std::vector<i32>& parent, int threads) {
+  return A.sorted ? is_sorted_filled(A, parent, threads) : is_filled(A, parent);
+}
+
+/// How many entries the filled pattern of a sorted one has, at least; counting ends soon behind `enough`. With the first row
+/// below the diagonal of each column: of an entry (r, j) the filled pattern has all of (r, first(j)), (r, first(first(j))),
+/// ..., up to the diagonal, for eliminating a column joins its rows. Counted are those of one entry of each row, the last one
+/// of its column, of a few steps each.
+i64 filled_at_least(const LowerPattern& A, const std::vector<i32>& first, i64 enough, int threads) {
+  const i64 most_steps = std::min(2 * (enough / A.n + 1), A.n);
+  std::vector<i32> of_row(first.size(), no_parent);  // the column whose last entry is in the row
+  for (std::size_t j = first.size(); j-- > 0;)
+    if (first[j] != no_parent) of_row[std::size_t(A.rows[A.begin[j + 1] - 1])] = i32(j);
+  constexpr i64 some = 4096;  // rows
+  std::atomic<i64> sum{A.n};
+  deal_out(A.n, some, threads, [&](i64 begin, i64 end, int) {
+    if (sum.load(std::memory_order_relaxed) > enough) return;
+    i64 found = 0;
+    for (i64 r = begin; r < end; r++) {
+      i32 j = of_row[std::size_t(r)];
+      for (i64 k = 0; k < most_steps && j != no_parent && j < r; k++, found++) j = first[std::size_t(j)];
+    }
+    sum += found;
+  });
+  return sum;
+}
+
+Elimination completed(const LowerPattern& A, Elimination e) {
+  if (!e.nothing) e.parent = elimination_tree(A);
+  e.order = postorder(e.parent);
+  if (!e.nothing) e.counts = column_counts(A, e.parent, e.order);
+  return e;
+}
+
 }  // namespace
 
-Elimination eliminate(const LowerPattern& A) {
+Elimination eliminate(const LowerPattern& A, int threads) {
   Elimination e = as_it_stands(A);
-  const bool filled = is_filled(A, e.parent);
-  if (!filled) e.parent = elimination_tree(A);
-  e.order = postorder(e.parent);
-  if (!filled) e.counts = column_counts(A, e.parent, e.order);
-  return e;
+  e.nothing = fills_nothing(A, e.parent, threads);
+  return completed(A, std::move(e));
+}
+
+std::optional<Elimination> eliminate_up_to(const LowerPattern& A, i64 most, int threads) {
+  Elimination e = as_it_stands(A);
+  e.nothing = fills_nothing(A, e.parent, threads);
+  if (!e.nothing && A.sorted && filled_at_least(A, e.parent, most, threads) > most) return std::nullopt;
+  return completed(A, std::move(e));
 }
 
 i64 Elimination::filled() const { return std::accumulate(counts.begin(), counts.end(), i64(0)); }

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <string>
 #include <type_traits>
-#include <utility>
 
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
@@ -16,37 +14,6 @@
 
 namespace sordino::trsv {
 namespace {
-
-std::string at(i64 row, i64 column) {
-  std::string place = "(";
-  return place.append(std::to_string(row)).append(", ").append(std::to_string(column)).append(")");
-}
-
-/// Throws for column j; seen[i] is the last column that had an entry in row i.
-template <class V>
-void validate_column(const TriangleView<V>& L, i64 j, std::vector<i32>& seen) {
-  const LowerPattern& p = L.pattern;
-  bool has_pivot = L.unit;
-  for (i64 k = p.begin[j]; k < p.begin[j + 1]; k++) {
-    const i64 i = p.rows[k];
-    if (i < 0 || i >= p.n)
-      bad_argument("column " + std::to_string(j) + " of the triangle has an entry in row " + std::to_string(i) + " of " +
-                   std::to_string(p.n));
-    if (i < j) bad_argument("the matrix is not lower triangular: there is an entry at " + at(i, j));
-    if (std::exchange(seen[std::size_t(i)], i32(j)) == j) bad_argument("the triangle has two entries at " + at(i, j));
-    if (i == j && L.unit) continue;
-    const V value = L.values[k];
-    if (!is_finite(value)) bad_argument("the entry at " + at(i, j) + " of the triangle is not finite");
-    if (i != j) continue;
-    has_pivot = true;
-    if (magnitude(value) == 0) bad_argument("the pivot of row " + std::to_string(j) + " is zero (rows are counted from 0)");
-    if (!is_finite(reciprocal(value)))
-      bad_argument("the pivot of row " + std::to_string(j) +
-                   " is so small that its reciprocal overflows (rows are counted from 0)");
-  }
-  if (!has_pivot)
-    bad_argument("the pivot of row " + std::to_string(j) + " is missing, so it is zero (rows are counted from 0)");
-}
 
 /// Rows of L become those of L X, for a lower triangle X.
 template <class V>
@@ -63,21 +30,6 @@ void multiply(V* L, const V* X, i64 lead, i64 w, i64 rows) {
 }
 
 }  // namespace
-
-template <class V>
-void validate(const TriangleView<V>& L) {
-  if (L.pattern.n < 1) bad_argument("the triangle has no rows");
-  std::vector<i32> seen(std::size_t(L.pattern.n), -1);
-  for (i64 j = 0; j < L.pattern.n; j++) validate_column(L, j, seen);
-}
-
-u64 print_of(const LowerPattern& p) {
-  u64 print = u64(p.n);
-  auto take = [&](u64 word) { print = (print ^ word) * 0x9e3779b97f4a7c15u, print ^= print >> 29; };
-  for (i64 j = 0; j <= p.n; j++) take(u64(p.begin[j]));
-  for (i64 k = 0; k < p.begin[p.n]; k++) take(u64(p.rows[k]));
-  return print;
-}
 
 /// What a thread needs to fill blocks one after the other.
 template <class V>
@@ -175,7 +127,7 @@ class Factor<V>::Filling {
 
 template <class V>
 Factor<V>::Factor(const TriangleView<V>& L, const FactorOptions& options) : unit_(L.unit), threads_(options.threads) {
-  validate(L);
+  if (!options.is_valid) validate(L, threads_);
   const double start = seconds_now();
   if (options.nodes) check_supernodes(L.pattern, *options.nodes);
   const Supernodes found = options.nodes         ? Supernodes{}
@@ -184,7 +136,7 @@ Factor<V>::Factor(const TriangleView<V>& L, const FactorOptions& options) : unit
   const Supernodes& nodes = options.nodes ? *options.nodes : found;
   blocks_ = cut(nodes, options.choose_width ? options.choose_width(nodes) : options.width, options.part_values);
   symbolic_seconds_ = seconds_now() - start;
-  print_ = options.print ? options.print : print_of(L.pattern);
+  print_ = options.print ? options.print : print_of(L.pattern, threads_);
   place_.resize(blocks_.order.size());
   for (std::size_t k = 0; k < place_.size(); k++) place_[std::size_t(blocks_.order[k])] = i32(k);
   values_ = LargeArray<V>(std::size_t(blocks_.values));
@@ -199,8 +151,8 @@ void Factor<V>::update(const TriangleView<V>& L) {
 
 template <class V>
 void Factor<V>::check_update(const TriangleView<V>& L) const {
-  validate(L);
-  if (L.unit != unit_ || print_of(L.pattern) != print_)
+  validate(L, threads_);
+  if (L.unit != unit_ || print_of(L.pattern, threads_) != print_)
     bad_argument("new values of a triangle must have its pattern, and this is another one");
 }
 
@@ -218,9 +170,6 @@ void Factor<V>::fill(const TriangleView<V>& L) {
     if (filling) growth_ = std::max(growth_, filling->growth);
 }
 
-template void validate(const TriangleView<float>&);
-template void validate(const TriangleView<double>&);
-template void validate(const TriangleView<Number>&);
 template class Factor<float>;
 template class Factor<double>;
 template class Factor<Number>;

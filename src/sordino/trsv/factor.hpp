@@ -19,12 +19,19 @@ struct TriangleView {
 
 /// Throws bad_argument with one sentence where the arrays are no lower triangle: an entry above the diagonal, a row out of
 /// range, one that stands twice in its column, no pivot, a pivot that is zero or has no finite reciprocal, NaN or Inf. Rows and
-/// columns are named as the caller counts them, from 0.
+/// columns are named as the caller counts them, from 0. Returns whether its pattern is sorted (LowerPattern::sorted), whatever
+/// the caller says of it. By so many threads; 0: as many as there are cores.
 template <class V>
-void validate(const TriangleView<V>& L);
+bool validate(const TriangleView<V>& L, int threads = 1);
+/// The same triangle, whose pattern says whether it is sorted.
+template <class V>
+TriangleView<V> validated(TriangleView<V> L, int threads = 1) {
+  L.pattern.sorted = validate(L, threads);
+  return L;
+}
 
 /// A number that no other pattern is likely to have.
-u64 print_of(const LowerPattern& pattern);
+u64 print_of(const LowerPattern& pattern, int threads = 1);
 
 struct FactorOptions {
   Amalgamation merging = {};
@@ -34,6 +41,7 @@ struct FactorOptions {
   const Supernodes* nodes = nullptr;                        // of this pattern, found before: they are checked instead of found
   const Elimination* elimination = nullptr;                 // of this pattern, where somebody has it; else nodes are found anew
   u64 print = 0;                                            // print_of() this pattern, where somebody has it
+  bool is_valid = false;                                    // validate() has been called, and has set LowerPattern::sorted
   std::function<i32(const Supernodes&)> choose_width = {};  // instead of `width`
 };
 

@@ -1,72 +1,77 @@
 #include "sordino/trsv/level_factor.hpp"
 
 #include "sordino/base/error.hpp"
+#include "sordino/trsv/parts.hpp"
 
 namespace sordino::trsv {
 
-bool is_better_by_rows(const LowerPattern& pattern, const Elimination& elimination, i64 value_bytes) {
-  constexpr double enough = 4;
+i64 most_filled(const LowerPattern& pattern, i64 value_bytes) {
+  constexpr i64 enough = 4;
   i64 entries = pattern.n;
   for (i64 j = 0; j < pattern.n; j++)
-    for (i64 k = pattern.begin[j]; k < pattern.begin[j + 1]; k++) entries += pattern.rows[k] != j;
-  return double(elimination.filled()) * double(value_bytes) > enough * double(entries) * double(value_bytes + 4);
+    if (pattern.sorted)
+      entries += pattern.begin[j + 1] - pattern.below(j);
+    else
+      for (i64 k = pattern.begin[j]; k < pattern.begin[j + 1]; k++) entries += pattern.rows[k] != j;
+  return enough * entries * (value_bytes + 4) / value_bytes;
 }
 
 template <class V>
-LevelFactor<V>::LevelFactor(const TriangleView<V>& L) : unit_(L.unit) {
-  validate(L);
-  forward_.rows = find_level_rows(L.pattern);
-  print_ = print_of(L.pattern);
+LevelFactor<V>::LevelFactor(const TriangleView<V>& given, const FactorOptions& options)
+    : unit_(given.unit), threads_(options.threads) {
+  const TriangleView<V> L = options.is_valid ? given : validated(given, threads_);
+  forward_.rows = ordered_rows(L.pattern);
+  print_ = options.print ? options.print : print_of(L.pattern, threads_);
   fill_forward(L);
 }
 
 template <class V>
-void LevelFactor<V>::update(const TriangleView<V>& L) {
-  check_update(L);
+void LevelFactor<V>::update(const TriangleView<V>& given) {
+  const TriangleView<V> L = checked_update(given);
   fill_forward(L);
   if (backward_.rows.n > 0) fill_backward();
 }
 
 template <class V>
-void LevelFactor<V>::check_update(const TriangleView<V>& L) const {
-  validate(L);
-  if (L.unit != unit_ || print_of(L.pattern) != print_)
+TriangleView<V> LevelFactor<V>::checked_update(const TriangleView<V>& given) const {
+  const TriangleView<V> L = validated(given, threads_);
+  if (L.unit != unit_ || print_of(L.pattern, threads_) != print_)
     bad_argument("new values of a triangle must have its pattern, and this is another one");
+  return L;
 }
 
 template <class V>
 void LevelFactor<V>::prepare(Direction direction) {
   if (direction == Direction::forward || backward_.rows.n > 0) return;
-  backward_.rows = transposed(forward_.rows);
+  backward_.rows = ordered_rows_back(forward_.rows);
   fill_backward();
 }
 
 template <class V>
 void LevelFactor<V>::fill_forward(const TriangleView<V>& L) {
-  const LevelRows& r = forward_.rows;
+  LevelRows& r = forward_.rows;
   const std::vector<i32> place = places_of(r);
-  forward_.values.resize(r.columns.size());
+  take_entries(r, L.pattern, place, L.values, forward_.values, threads_);
   forward_.pivots.assign(std::size_t(r.n), V{1});
-  std::vector<i64> next(r.begin.begin(), r.begin.end() - 1);
-  each_entry(L.pattern, r, place,
-             [&](i32 row, i32, i64 k) { forward_.values[std::size_t(next[std::size_t(row)]++)] = L.values[k]; });
-  for (i64 j = 0; j < r.n && !L.unit; j++)
-    for (i64 k = L.pattern.begin[j]; k < L.pattern.begin[j + 1]; k++)
-      if (L.pattern.rows[k] == j) forward_.pivots[std::size_t(place[std::size_t(j)])] = reciprocal(L.values[k]);
+  if (L.unit) return;
+  in_parts(columns_in_parts(L.pattern, threads_), threads_, [&](i64 begin, i64 end) {
+    for (i64 j = begin; j < end; j++)
+      for (i64 k = L.pattern.begin[j]; k < L.pattern.begin[j + 1]; k++)
+        if (L.pattern.rows[k] == j) forward_.pivots[std::size_t(place[std::size_t(j)])] = reciprocal(L.values[k]);
+  });
 }
 
 template <class V>
 void LevelFactor<V>::fill_backward() {
-  const LevelRows &r = backward_.rows, &L = forward_.rows;
-  const std::vector<i32> place = places_of(r), place_forward = places_of(L);
-  backward_.values.resize(r.columns.size());
+  LevelRows& r = backward_.rows;
+  const LevelRows& L = forward_.rows;
+  std::vector<i32> place(L.order.size());  // of a place of L
+  const std::vector<i32> of_row = places_of(r);
+  for (std::size_t p = 0; p < place.size(); p++) place[p] = of_row[std::size_t(L.order[p])];
+  take_entries(r, {.n = L.n, .begin = L.begin.data(), .rows = L.columns.data(), .sorted = true}, place, forward_.values.data(),
+               backward_.values, threads_);
   backward_.pivots.resize(std::size_t(r.n));
-  std::vector<i64> next(r.begin.begin(), r.begin.end() - 1);
-  each_entry(L, r, place, place_forward, [&](i32 row, i32, i64 k) {
-    backward_.values[std::size_t(next[std::size_t(row)]++)] = forward_.values[std::size_t(k)];
-  });
-  for (std::size_t k = 0; k < backward_.pivots.size(); k++)
-    backward_.pivots[k] = forward_.pivots[std::size_t(place_forward[std::size_t(r.order[k])])];
+  for (std::size_t p = 0; p < place.size(); p++) backward_.pivots[std::size_t(place[p])] = forward_.pivots[p];
 }
 
 template <class V>

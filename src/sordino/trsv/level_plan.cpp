@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sordino/base/error.hpp"
+#include "sordino/base/parallel.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -111,11 +112,11 @@ Plan make_level_plan(const LevelRows& rows, const LevelPlanOptions& options) {
   return plan;
 }
 
-void check_level_plan(const LevelRows& rows, const Plan& plan) {
+void check_level_plan(const LevelRows& rows, const Plan& plan, int threads) {
   check_places(rows, plan);
   check_queues(plan);
   const std::vector<i32> task_of = tasks_of_places(rows, plan);
-  for (i32 k = 0; k < i32(rows.n); k++) {
+  const auto check_row = [&](i64 k) {
     const i32 t = task_of[std::size_t(k)];
     const auto begin = plan.needs.begin() + plan.need_begin[std::size_t(t)],
                end = plan.needs.begin() + plan.need_begin[std::size_t(t) + 1];
@@ -126,11 +127,19 @@ void check_level_plan(const LevelRows& rows, const Plan& plan) {
       if (writer != t && !std::binary_search(begin, end, writer))  // those it waits for reach it
         refuse(t, "reads what task " + std::to_string(writer) + " computes, and does not wait for it");
     }
-  }
+  };
+  constexpr i64 some = 1 << 14;  // rows
+  for_parts(
+      0, rows.n,
+      [&](i64 begin, i64 end) {
+        for (i64 k = begin; k < end; k++) check_row(k);
+      },
+      some, threads);
 }
 
 std::vector<u32> readers_of_rows(const LevelRows& rows, const Plan& plan) {
   std::vector<u32> readers(std::size_t(rows.n), 0);
+  if (plan.ranks == 1) return readers;
   const std::vector<i32> task_of = tasks_of_places(rows, plan);
   auto rank_of = [&](i32 place) { return plan.tasks[std::size_t(task_of[std::size_t(place)])].rank; };
   for (i32 k = 0; k < i32(rows.n); k++)

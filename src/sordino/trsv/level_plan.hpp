@@ -18,8 +18,8 @@ struct LevelPlanOptions {
 Plan make_level_plan(const LevelRows& rows, const LevelPlanOptions& options = {});
 
 /// As check_plan(): throws Error with one sentence if such a plan could hang, leaves a row out, or reads what is not there.
-/// Cost: entries times a logarithm.
-void check_level_plan(const LevelRows& rows, const Plan& plan);
+/// Cost: entries times a logarithm, by so many threads; 0: as many as there are cores.
+void check_level_plan(const LevelRows& rows, const Plan& plan, int threads = 1);
 
 /// Bit r: rank r, another one, needs the x of this place. [n]
 std::vector<u32> readers_of_rows(const LevelRows& rows, const Plan& plan);

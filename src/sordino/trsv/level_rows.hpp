@@ -6,6 +6,7 @@
 #pragma once
 #include <vector>
 
+#include "sordino/base/large_array.hpp"
 #include "sordino/trsv/elimination_tree.hpp"
 #include "sordino/trsv/plan.hpp"
 
@@ -36,31 +37,18 @@ std::vector<i32> places_of(const LevelRows& rows);
 /// Sets order and level_begin: rows by their levels, and in a level by their index. At least one row.
 void sort_by_level(const std::vector<i32>& level, LevelRows& rows);
 
-/// L's rows. Entries of the pattern on the diagonal are passed over. Cost: linear in the entries, by one thread.
-LevelRows find_level_rows(const LowerPattern& pattern);
+/// L's rows: their order and levels alone. Entries of the pattern on the diagonal are passed over. Cost: linear in the entries,
+/// by one thread.
+LevelRows ordered_rows(const LowerPattern& pattern);
 /// Those of L^T, from L's.
-LevelRows transposed(const LevelRows& forward);
+LevelRows ordered_rows_back(const LevelRows& forward);
 
-/// `visit(row, column, k)` for each entry off the diagonal of column j = rows.order[column] of the pattern, by places, columns
-/// in increasing order: entry k of the pattern's.
-template <class Visit>
-void each_entry(const LowerPattern& pattern, const LevelRows& rows, const std::vector<i32>& place, const Visit& visit) {
-  for (i64 c = 0; c < rows.n; c++) {
-    const i64 j = rows.order[std::size_t(c)];
-    for (i64 k = pattern.begin[j]; k < pattern.begin[j + 1]; k++)
-      if (pattern.rows[k] != j) visit(place[std::size_t(pattern.rows[k])], i32(c), k);
-  }
-}
-
-/// The same for L^T's rows, from L's: entry k of those.
-template <class Visit>
-void each_entry(const LevelRows& forward, const LevelRows& rows, const std::vector<i32>& place,
-                const std::vector<i32>& place_forward, const Visit& visit) {
-  for (i64 c = 0; c < rows.n; c++) {
-    const std::size_t i = std::size_t(place_forward[std::size_t(rows.order[std::size_t(c)])]);
-    for (i64 k = forward.begin[i]; k < forward.begin[i + 1]; k++)
-      visit(place[std::size_t(forward.order[std::size_t(forward.columns[std::size_t(k)])])], i32(c), k);
-  }
-}
+/// Sets begin and columns, and values `to` that are copied beside them. `lists`: L's columns, or L's rows by places for those
+/// of L^T; a list and what is in it are at these places. The list's own number is passed over. Cost: linear in the entries, up
+/// to putting a row's in order, and a look at each list, by so many threads (0: as many as there are cores; one of lists that
+/// are not sorted).
+template <class V>
+void take_entries(LevelRows& rows, const LowerPattern& lists, const std::vector<i32>& place, const V* from, LargeArray<V>& to,
+                  int threads);
 
 }  // namespace sordino::trsv

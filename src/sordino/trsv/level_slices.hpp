@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include "sordino/base/parallel.hpp"
 #include "sordino/trsv/level_rows.hpp"
 
 namespace sordino::trsv {
@@ -31,9 +32,10 @@ class LevelSlices {
   const std::vector<LevelSlice>& slices() const { return slices_; }
   const std::vector<LevelRow>& rows() const { return rows_; }
   i64 slots() const;  // places of entries, of which half are empty at most, about
-  /// `visit(slot, row, entry of the row)` for all entries: `slot` is an entry's place, `row` one of rows().
+  /// `visit(slot, row, entry of the row)` for all entries: `slot` is an entry's place, `row` one of rows(). By so many
+  /// threads, which take slices; 0: as many as there are cores.
   template <class Visit>
-  void each_slot(const Visit& visit) const;
+  void each_slot(const Visit& visit, int threads = 1) const;
 
  private:
   std::vector<LevelSlice> slices_;
@@ -42,14 +44,21 @@ class LevelSlices {
 };
 
 template <class Visit>
-void LevelSlices::each_slot(const Visit& visit) const {
-  for (const LevelSlice& s : slices_) {
+void LevelSlices::each_slot(const Visit& visit, int threads) const {
+  const auto visit_slice = [&](const LevelSlice& s) {
     const i32 together = s.rows > 0 ? i32(s.rows) : 1;
     for (i32 lane = 0; lane < together; lane++) {
       const std::size_t row = std::size_t(s.first_row + lane);
       for (i32 e = 0; e < rows_[row].count; e++) visit(s.entries + i64(e) * together + lane, row, e);
     }
-  }
+  };
+  constexpr i64 some = 1 << 10;  // slices
+  for_parts(
+      0, i64(slices_.size()),
+      [&](i64 begin, i64 end) {
+        for (i64 k = begin; k < end; k++) visit_slice(slices_[std::size_t(k)]);
+      },
+      some, threads);
 }
 
 }  // namespace sordino::trsv

@@ -37,6 +37,18 @@ Refinement refine_until(const TriangleView<V>& L, How how, const V* b, V* x, std
 }  // namespace
 
 template <class V>
+SolveColumns<V> one_by_one(const SolveColumns<V>& solve, i64 n) {
+  return [solve, n](const V* b, V* x, i64 columns) {
+    std::vector<V> column(static_cast<std::size_t>(n));
+    for (i64 c = 0; c < columns; c++) {
+      for (i64 i = 0; i < n; i++) column[std::size_t(i)] = b[i * columns + c];
+      solve(column.data(), column.data(), 1);
+      for (i64 i = 0; i < n; i++) x[i * columns + c] = column[std::size_t(i)];
+    }
+  };
+}
+
+template <class V>
 Refinement refine(const TriangleView<V>& L, How how, const V* b, V* x, i64 columns, int most_steps,
                   const SolveColumns<V>& solve, int threads) {
   return refine_until(L, how, b, x, backward_errors(L, how, b, x, columns, threads), most_steps,
@@ -46,7 +58,7 @@ Refinement refine(const TriangleView<V>& L, How how, const V* b, V* x, i64 colum
 template <class V>
 int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>& solve, int threads) {
   constexpr i64 columns = trial_columns;
-  const std::vector<V> b = trial_of(L, how);
+  const std::vector<V> b = trial_of(L, how, threads);
   std::vector<V> x(b.size());
   solve(b.data(), x.data(), columns);
   std::vector<double> errors = backward_errors(L, how, b.data(), x.data(), columns, threads);
@@ -60,6 +72,9 @@ int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>&
   return refine_until(L, how, b.data(), x.data(), std::move(errors), most_refinements, enough, solve, threads).steps();
 }
 
+template SolveColumns<float> one_by_one(const SolveColumns<float>&, i64);
+template SolveColumns<double> one_by_one(const SolveColumns<double>&, i64);
+template SolveColumns<Number> one_by_one(const SolveColumns<Number>&, i64);
 template Refinement refine(const TriangleView<float>&, How, const float*, float*, i64, int, const SolveColumns<float>&, int);
 template Refinement refine(const TriangleView<double>&, How, const double*, double*, i64, int, const SolveColumns<double>&,
                            int);

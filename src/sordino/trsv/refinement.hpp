@@ -44,6 +44,10 @@ bool wants_all_steps(double growth) {
 template <class V>
 using SolveColumns = std::function<void(const V* b, V* x, i64 columns)>;
 
+/// The same solves, of n rows, for one column after the other.
+template <class V>
+SolveColumns<V> one_by_one(const SolveColumns<V>& solve, i64 n);
+
 /// x += solve(b - L x), at most so many times: a step that does not lessen the backward error of the worst column is taken
 /// back, and is the last. Cost: a pass over L, and of each step a solve and two.
 template <class V>
@@ -52,7 +56,7 @@ Refinement refine(const TriangleView<V>& L, How how, const V* b, V* x, i64 colum
 
 /// How many steps solves want, at most most_refinements: as many as leave each column of a trial a backward error of 16
 /// roundings, or of four times that of substitution with the same b. What is tried: trial_of. Cost: a solve with four columns,
-/// seven plain passes over L and one of four columns; where that leaves more than 16 roundings, substitution and another pass;
+/// four plain passes over L and one of four columns; where that leaves more than 16 roundings, substitution and another pass;
 /// and those of each step.
 template <class V>
 int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>& solve, int threads = 1);

@@ -5,7 +5,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "sordino/base/parallel.hpp"
 #include "sordino/trsv/entries.hpp"
 
 namespace sordino::trsv {
@@ -59,14 +58,6 @@ double magnitude_of(const Left& left, std::size_t k) {
   return parts<V> == 2 ? std::hypot(left.value(2 * k), left.value(2 * k + 1)) : std::fabs(left.value(k));
 }
 
-/// For all; of L^T and L^H rows are dealt out to threads.
-template <class V, class Entry>
-void each_entry(const TriangleView<V>& L, How how, int threads, const Entry& entry) {
-  constexpr i64 some = 256;
-  if (how == How::plain || threads == 1 || L.pattern.n <= some) return each_entry_of(L, how, 0, L.pattern.n, entry);
-  deal_out(L.pattern.n, some, threads, [&](i64 begin, i64 end, int) { each_entry_of(L, how, begin, end, entry); });
-}
-
 /// b - L x, and |b| + |L| |x|; [n][columns]
 template <class V>
 Left left_over(const TriangleView<V>& L, How how, const V* b, const V* x, i64 columns, int threads) {
@@ -81,7 +72,7 @@ Left left_over(const TriangleView<V>& L, How how, const V* b, const V* x, i64 co
     left.size.push_back(magnitude(b[k]));
   }
   const auto subtract_all = [&](auto count) {
-    each_entry(L, how, threads, [&](i64 i, i64 j, V value) {
+    each_entry_by_rows(L, how, threads, [&](i64 i, i64 j, V value) {
       const i64 at = i * count;
       subtract(value, x + j * count, count, left.sum.data() + parts<V> * at, left.lost.data() + parts<V> * at,
                left.size.data() + at);
@@ -99,9 +90,9 @@ Left left_over(const TriangleView<V>& L, How how, const V* b, const V* x, i64 co
 }  // namespace
 
 template <class V>
-std::vector<V> times_ones(const TriangleView<V>& L, How how) {
+std::vector<V> times_ones(const TriangleView<V>& L, How how, int threads) {
   std::vector<V> sums(std::size_t(L.pattern.n), V{});
-  each_entry(L, how, 1, [&](i64 i, i64 /*j*/, V value) { sums[std::size_t(i)] = sums[std::size_t(i)] + value; });
+  each_entry_by_rows(L, how, threads, [&](i64 i, i64 /*j*/, V value) { sums[std::size_t(i)] = sums[std::size_t(i)] + value; });
   return sums;
 }
 
@@ -127,7 +118,7 @@ std::vector<double> backward_errors(const TriangleView<V>& L, How how, const V* 
 }
 
 #define SORDINO_RESIDUALS(V)                                                             \
-  template std::vector<V> times_ones(const TriangleView<V>&, How);                       \
+  template std::vector<V> times_ones(const TriangleView<V>&, How, int);                  \
   template void residual(const TriangleView<V>&, How, const V*, const V*, V*, i64, int); \
   template std::vector<double> backward_errors(const TriangleView<V>&, How, const V*, const V*, i64, int);
 SORDINO_RESIDUALS(float)

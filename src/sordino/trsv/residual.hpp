@@ -12,17 +12,17 @@ enum class How { plain, transposed, adjoint };
 
 /// r = b - L x, with L, L^T or L^H; b, x and r [n][columns]. Its error is that of rounding each product once, however long rows
 /// are: sums of floats are of doubles, those of doubles keep what each addition loses. By columns, plain sums would repeat the
-/// roundings of substitution in the same order, and call those of any other order errors. Cost: the entries once, of
-/// L by one thread, of L^T and L^H by so many (0: as many as there are cores), six additions for each and column.
+/// roundings of substitution in the same order, and call those of any other order errors. Cost: the entries once,
+/// by so many threads (0: as many as there are cores; one of L whose pattern is not sorted), six additions for each and column.
 template <class V>
 void residual(const TriangleView<V>& L, How how, const V* b, const V* x, V* r, i64 columns = 1, int threads = 1);
 
 /// Of trials: compiled for that number.
 inline constexpr i64 trial_columns = 4;
 
-/// L 1, with L, L^T or L^H, each row summed in V in the order of its entries. Cost: the entries once, by one thread. [n]
+/// L 1, with L, L^T or L^H, each row summed in V in the order of its entries. Cost: the entries once. [n]
 template <class V>
-std::vector<V> times_ones(const TriangleView<V>& L, How how);
+std::vector<V> times_ones(const TriangleView<V>& L, How how, int threads = 1);
 
 /// The componentwise backward error of each column: the largest of |b - L x| / (|L| |x| + |b|), row by row, which is the
 /// smallest relative change of entries of L and b with which x is exact (Oettli and Prager, 1964). Substitution leaves a few

@@ -54,8 +54,9 @@ void check_sizes(const Plan& plan, const Blocks& blocks, i64 value_bytes, const 
 
 }  // namespace
 
-std::vector<i64> facts_of(const LowerPattern& pattern, i64 value_bytes, i32 width, const PlanOptions& o) {
-  return {i64(print_of(pattern)), pattern.n, value_bytes, width, o.ranks, o.task_bytes, o.subtree_bytes, o.subtree_blocks};
+std::vector<i64> facts_of(const LowerPattern& pattern, i64 value_bytes, i32 width, const PlanOptions& o, int threads) {
+  return {
+      i64(print_of(pattern, threads)), pattern.n, value_bytes, width, o.ranks, o.task_bytes, o.subtree_bytes, o.subtree_blocks};
 }
 
 void require_facts(const std::vector<i64>& saved, const std::vector<i64>& wanted) {

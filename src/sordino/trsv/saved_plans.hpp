@@ -49,7 +49,7 @@ void each_array(Saved& s, const Visit& visit) {
   each_of("backward", s.backward);
 }
 
-std::vector<i64> facts_of(const LowerPattern& pattern, i64 value_bytes, i32 width, const PlanOptions& options);
+std::vector<i64> facts_of(const LowerPattern& pattern, i64 value_bytes, i32 width, const PlanOptions& options, int threads = 1);
 /// Throws bad_argument with a sentence that names the first fact that differs.
 void require_facts(const std::vector<i64>& saved, const std::vector<i64>& wanted);
 

@@ -116,11 +116,22 @@ class Merger {
   std::vector<i32> of_;  // [n]
 };
 
+/// Rows below each supernode where elimination fills nothing: those of its last column.
+void take_rows(const LowerPattern& A, const std::vector<i32>& place, Supernodes& s) {
+  s.row_begin.assign(1, 0);
+  for (i32 p = 0; p < s.count(); p++) {
+    const i64 last = s.order[std::size_t(s.column[std::size_t(p) + 1]) - 1];
+    for (i64 e = A.begin[last]; e < A.begin[last + 1]; e++)
+      if (A.rows[e] > last) s.rows.push_back(place[std::size_t(A.rows[e])]);
+    std::sort(s.rows.begin() + s.row_begin.back(), s.rows.end());
+    s.row_begin.push_back(i64(s.rows.size()));
+  }
+}
+
 /// Rows below each supernode: those of its columns' entries, and those of its children.
-void find_rows(const LowerPattern& A, Supernodes& s) {
-  std::vector<i32> place(std::size_t(s.n)), seen(std::size_t(s.n), -1), child(std::size_t(s.count()), no_parent),
+void find_rows(const LowerPattern& A, const std::vector<i32>& place, Supernodes& s) {
+  std::vector<i32> seen(std::size_t(s.n), -1), child(std::size_t(s.count()), no_parent),
       sibling(std::size_t(s.count()), no_parent);
-  for (std::size_t k = 0; k < place.size(); k++) place[std::size_t(s.order[k])] = i32(k);
   for (i32 c = 0; c < s.count(); c++)
     if (s.parent[std::size_t(c)] != no_parent)
       sibling[std::size_t(c)] = std::exchange(child[std::size_t(s.parent[std::size_t(c)])], c);
@@ -173,7 +184,9 @@ Supernodes find_supernodes(const LowerPattern& A, const Elimination& elimination
     const i32 above = merger.parent(chain);
     s.parent.push_back(above == no_parent ? no_parent : number[std::size_t(above)]);
   }
-  find_rows(A, s);
+  std::vector<i32> place(std::size_t(s.n));
+  for (std::size_t k = 0; k < place.size(); k++) place[std::size_t(s.order[k])] = i32(k);
+  elimination.nothing ? take_rows(A, place, s) : find_rows(A, place, s);
   return s;
 }
 

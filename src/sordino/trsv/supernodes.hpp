@@ -35,7 +35,7 @@ struct Supernodes {
 
 /// Supernodes of the filled pattern, so that each one's rows are among its parent's columns and rows. A triangular factor of a
 /// matrix with a symmetric pattern is filled already; an incomplete one gets the fill that was dropped, as zeros. Cost: linear
-/// in the entries of the pattern and the rows of the supernodes.
+/// in the rows of the supernodes, and in the entries of the pattern where it is not filled.
 Supernodes find_supernodes(const LowerPattern& pattern, const Amalgamation& merging = {});
 /// The same, where somebody has called eliminate() of it.
 Supernodes find_supernodes(const LowerPattern& pattern, const Elimination& elimination, const Amalgamation& merging = {});

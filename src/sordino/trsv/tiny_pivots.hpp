@@ -17,9 +17,9 @@ struct TinyPivots {
 template <class V>
 double tiny_part(i64 n);
 
-/// None of a unit diagonal. The triangle is one that validate() takes. Cost: two passes over the entries by one thread, and 16
-/// B a row.
+/// None of a unit diagonal. The triangle is one that validate() takes. Cost: a pass over the entries by so many threads (0: as
+/// many as there are cores), and 24 B a row.
 template <class V>
-TinyPivots tiny_pivots(const TriangleView<V>& L);
+TinyPivots tiny_pivots(const TriangleView<V>& L, int threads = 1);
 
 }  // namespace sordino::trsv

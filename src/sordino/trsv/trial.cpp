@@ -18,23 +18,26 @@ struct Aim {
   double size = 0, score = 0;
 };
 
-/// Sizes in the rows and columns of T.
+/// Sizes in the rows and columns of T, and T * 1.
+template <class V>
 struct Sizes {
-  explicit Sizes(std::size_t n) : pivot(n), beside(n), most(n), seen(n) {}
+  explicit Sizes(std::size_t n) : pivot(n), beside(n), most(n), sums(n), seen(n) {}
   std::vector<double> pivot, beside, most;  // of a row: its pivot, the largest entry beside it, the largest of all
+  std::vector<V> sums;                      // of a row, in the order of its entries
   std::vector<Aim> seen;                    // of a column k: the row i whose entry is least hidden, and the score of both
 };
 
 template <class V>
-Sizes sizes_of(const TriangleView<V>& L, How how) {
-  Sizes sizes(std::size_t(L.pattern.n));
-  each_entry_of(L, how, 0, L.pattern.n, [&](i64 i, i64 j, V value) {
+Sizes<V> sizes_of(const TriangleView<V>& L, How how, int threads) {
+  Sizes<V> sizes(std::size_t(L.pattern.n));
+  each_entry_by_rows(L, how, threads, [&](i64 i, i64 j, V value) {
     const double size = magnitude(value);
     double& of_kind = i == j ? sizes.pivot[std::size_t(i)] : sizes.beside[std::size_t(i)];
     of_kind = std::max(of_kind, size);
-    sizes.most[std::size_t(i)] = std::max(sizes.most[std::size_t(i)], size);
+    sizes.sums[std::size_t(i)] = sizes.sums[std::size_t(i)] + value;
   });
-  each_entry_of(L, how, 0, L.pattern.n, [&](i64 i, i64 k, V value) {
+  for (std::size_t i = 0; i < sizes.most.size(); i++) sizes.most[i] = std::max(sizes.pivot[i], sizes.beside[i]);
+  each_entry_by_columns(L, how, threads, [&](i64 i, i64 k, V value) {
     if (i == k) return;
     const double size = magnitude(value), share = size / sizes.most[std::size_t(i)];
     Aim& aim = sizes.seen[std::size_t(k)];
@@ -46,7 +49,8 @@ Sizes sizes_of(const TriangleView<V>& L, How how) {
 }
 
 /// The best ones, the best of all first.
-std::array<Aim, aimed> aims_of(const Sizes& sizes) {
+template <class V>
+std::array<Aim, aimed> aims_of(const Sizes<V>& sizes) {
   std::array<Aim, aimed> best;
   for (const Aim& aim : sizes.seen) {
     if (aim.score > best[0].score)
@@ -57,40 +61,49 @@ std::array<Aim, aimed> aims_of(const Sizes& sizes) {
   return best;
 }
 
-/// x = 1, and less where row i of an aim has larger entries than that of its column k. [n]
+/// For each aim x = 1, and less where its row i has larger entries than that of its column k. [n]
+using AimedX = std::array<std::vector<double>, aimed>;
 template <class V>
-std::vector<double> aimed_x(const TriangleView<V>& L, How how, const Aim& aim) {
-  std::vector<double> x(std::size_t(L.pattern.n), 1.0);
-  each_entry_of(L, how, 0, L.pattern.n, [&](i64 i, i64 m, V value) {
-    const double size = magnitude(value);
-    if (i == aim.i && size > aim.size) x[std::size_t(m)] = aim.size / size;
+AimedX aimed_x(const TriangleView<V>& L, How how, const std::array<Aim, aimed>& aims, int threads) {
+  AimedX x;
+  x.fill(std::vector<double>(std::size_t(L.pattern.n), 1.0));
+  each_entry_by_columns(L, how, threads, [&](i64 i, i64 m, V value) {
+    for (std::size_t a = 0; a < aimed; a++)
+      if (i == aims[a].i)
+        if (const double size = magnitude(value); size > aims[a].size) x[a][std::size_t(m)] = aims[a].size / size;
   });
   return x;
+}
+
+/// Columns 1, ..., `count` become T x.
+template <class V>
+void take_aimed(const TriangleView<V>& L, How how, const AimedX& x, std::size_t count, int threads, std::vector<V>& b) {
+  const auto place = [](i64 i, std::size_t a) { return std::size_t(i * trial_columns) + 1 + a; };
+  for (i64 i = 0; i < L.pattern.n; i++)
+    for (std::size_t a = 0; a < count; a++) b[place(i, a)] = V{};
+  each_entry_by_rows(L, how, threads, [&](i64 i, i64 m, V value) {
+    for (std::size_t a = 0; a < count; a++) b[place(i, a)] = b[place(i, a)] + value * V(x[a][std::size_t(m)]);
+  });
 }
 
 }  // namespace
 
 template <class V>
-std::vector<V> trial_of(const TriangleView<V>& L, How how) {
-  const std::vector<V> sums = times_ones(L, how);
-  std::vector<V> b(sums.size() * std::size_t(trial_columns));
+std::vector<V> trial_of(const TriangleView<V>& L, How how, int threads) {
+  const Sizes<V> sizes = sizes_of(L, how, threads);
+  std::vector<V> b(sizes.sums.size() * std::size_t(trial_columns));
   std::mt19937_64 bits;
   for (std::size_t k = 0; k < b.size(); k++)
-    b[k] = k % std::size_t(trial_columns) == 0 ? sums[k / std::size_t(trial_columns)]
+    b[k] = k % std::size_t(trial_columns) == 0 ? sizes.sums[k / std::size_t(trial_columns)]
                                                : V(std::ldexp(double(bits() >> 11), -52) - 1);
-  const std::array<Aim, aimed> aims = aims_of(sizes_of(L, how));
-  for (std::size_t a = 0; a < aimed && aims[a].score > 0; a++) {
-    const std::vector<double> x = aimed_x(L, how, aims[a]);
-    const auto place = [a](i64 i) { return std::size_t(i * trial_columns) + 1 + a; };
-    for (i64 i = 0; i < L.pattern.n; i++) b[place(i)] = V{};
-    each_entry_of(L, how, 0, L.pattern.n,
-                  [&](i64 i, i64 m, V value) { b[place(i)] = b[place(i)] + value * V(x[std::size_t(m)]); });
-  }
+  const std::array<Aim, aimed> aims = aims_of(sizes);
+  const std::size_t count = std::size_t(std::count_if(aims.begin(), aims.end(), [](const Aim& a) { return a.score > 0; }));
+  if (count > 0) take_aimed(L, how, aimed_x(L, how, aims, threads), count, threads, b);
   return b;
 }
 
-template std::vector<float> trial_of(const TriangleView<float>&, How);
-template std::vector<double> trial_of(const TriangleView<double>&, How);
-template std::vector<Number> trial_of(const TriangleView<Number>&, How);
+template std::vector<float> trial_of(const TriangleView<float>&, How, int);
+template std::vector<double> trial_of(const TriangleView<double>&, How, int);
+template std::vector<Number> trial_of(const TriangleView<Number>&, How, int);
 
 }  // namespace sordino::trsv

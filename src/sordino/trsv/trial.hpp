@@ -18,9 +18,10 @@ namespace sordino::trsv {
 ///
 /// where i is the row of the second maximum, and the root keeps those that are hidden before those that T * 1 sees. Columns of
 /// T themselves, whose x has a single 1, would not do: rows in which all is zero have errors of 1 there, however good a
-/// triangle is. Where no entry stands beside the diagonal, aimed columns are random, too. Cost: three passes over the entries,
-/// and two for each aimed column, by one thread; 64 B a row.
+/// triangle is. Where no entry stands beside the diagonal, aimed columns are random, too. Cost: four passes over the entries,
+/// by so many threads (0: as many as there are cores; one for some of them where the pattern is not sorted), which find the
+/// same bits; 96 B a row.
 template <class V>
-std::vector<V> trial_of(const TriangleView<V>& L, How how);
+std::vector<V> trial_of(const TriangleView<V>& L, How how, int threads = 1);
 
 }  // namespace sordino::trsv

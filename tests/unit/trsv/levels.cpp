@@ -42,6 +42,13 @@ std::vector<Columns> all_kinds(fresh::Random& random) {
   return all;
 }
 
+LevelRows rows_of(const Columns& c, Direction way = Direction::forward) {
+  const std::vector<double> ones(c.rows.size(), 1.0);
+  LevelFactor<double> factor({c.pattern(), ones.data()});
+  factor.prepare(way);
+  return factor.rows(way);
+}
+
 template <class V>
 void check_solves(const Columns& c, fresh::Random& random) {
   const bool unit = random.chance(0.3);
@@ -95,7 +102,7 @@ TEST("rows stand in the order of their levels, with all entries, each behind the
   NOTE(fresh::said());
   fresh::Random random(51);
   for (const Columns& c : all_kinds(random)) {
-    const LevelRows forward = find_level_rows(c.pattern()), backward = transposed(forward);
+    const LevelRows forward = rows_of(c), backward = rows_of(c, Direction::backward);
     for (const LevelRows* r : {&forward, &backward}) {
       NOTE("n = ", c.n, ", direction ", int(r->direction));
       const std::vector<i32> place = places_of(*r);
@@ -123,8 +130,8 @@ TEST("rows stand in the order of their levels, with all entries, each behind the
         }
     }
   }
-  CHECK(find_level_rows(triangles::grid(9, 8, 7).pattern()).levels() == 9 + 8 + 7 - 2);
-  CHECK(find_level_rows(chain(random, 50, 0.5).pattern()).levels() == 50);
+  CHECK(rows_of(triangles::grid(9, 8, 7)).levels() == 9 + 8 + 7 - 2);
+  CHECK(rows_of(chain(random, 50, 0.5)).levels() == 50);
 }
 
 TEST("substitutions by levels are those in higher precision, with the same bits on threads and on the model, on 1 to 7 ranks") {
@@ -138,7 +145,7 @@ TEST("substitutions by levels are those in higher precision, with the same bits 
 }
 
 TEST("tasks of a plan of levels are as large as asked, ranks have as much to do, and narrow levels are joined") {
-  const LevelRows grid = find_level_rows(triangles::grid(20, 20, 20).pattern());
+  const LevelRows grid = rows_of(triangles::grid(20, 20, 20));
   for (int ranks : {1, 4}) {
     const Plan plan = make_level_plan(grid, {.ranks = ranks, .task_entries = 100});
     std::vector<i64> of_rank(std::size_t(ranks), 0);
@@ -150,7 +157,7 @@ TEST("tasks of a plan of levels are as large as asked, ranks have as much to do,
     for (i64 size : of_rank) CHECK(std::abs(size * ranks - (grid.entries() + grid.n)) <= 4 * ranks);
   }
   fresh::Random random(53);
-  const LevelRows narrow = find_level_rows(chain(random, 1000, 0).pattern());
+  const LevelRows narrow = rows_of(chain(random, 1000, 0));
   CHECK(make_level_plan(narrow, {.task_entries = 100}).count() == 40);
   CHECK(make_level_plan(narrow, {.ranks = 2, .task_entries = 100}).count() == 40);
   CHECK_THROWS((make_level_plan(narrow, {.ranks = 33})), Error, "1 to 32 ranks");
@@ -160,7 +167,7 @@ TEST("tasks of a plan of levels are as large as asked, ranks have as much to do,
 TEST("the checker of plans of levels finds what is taken away of needs, readers, queues and tasks") {
   NOTE(fresh::said());
   fresh::Random random(54);
-  const LevelRows rows = find_level_rows(triangles::grid(7, 6, 5).pattern());
+  const LevelRows rows = rows_of(triangles::grid(7, 6, 5));
   const Plan good = make_level_plan(rows, {.ranks = 3, .task_entries = 12});
   check_level_plan(rows, good);
   for (i32 t = 0; t < good.count(); t++) {
@@ -205,7 +212,7 @@ TEST("the checker of plans of levels finds what is taken away of needs, readers,
 TEST("who reads a row's x on another rank is known row by row") {
   NOTE(fresh::said());
   fresh::Random random(55);
-  const LevelRows rows = find_level_rows(triangles::scattered(random, 60, 0.1).pattern());
+  const LevelRows rows = rows_of(triangles::scattered(random, 60, 0.1));
   const Plan plan = make_level_plan(rows, {.ranks = 4, .task_entries = 5});
   const std::vector<u32> readers = readers_of_rows(rows, plan);
   std::vector<u32> of_task(plan.tasks.size(), 0);

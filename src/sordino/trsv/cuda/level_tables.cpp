@@ -12,10 +12,11 @@ LevelPart<V>::LevelPart(const LevelRows& rows, const Plan& plan, int rank) : dir
                    .count = rows.count(place),
                    .readers = readers[std::size_t(place)]});
   std::vector<i32> columns(std::size_t(packed_.slots()), 0);
-  packed_.each_slot([&](i64 slot, std::size_t row, i32 e) {
+  const auto take_column = [&](i64 slot, std::size_t row, i32 e) {
     const i64 begin = rows.begin[std::size_t(packed_.rows()[row].place)];
     columns[std::size_t(slot)] = rows.columns[std::size_t(begin + e)];
-  });
+  };
+  packed_.each_slot(take_column, 0);
   slices_on_gpu_ = OnGpu<LevelSlice>(packed_.slices());
   rows_on_gpu_ = OnGpu<LevelRow>(packed_.rows());
   columns_on_gpu_ = OnGpu<i32>(columns);
@@ -29,10 +30,11 @@ template <class V>
 void LevelPart<V>::fill(const LevelFactor<V>& factor) {
   const LevelRows& rows = factor.rows(direction_);
   std::vector<V> values(static_cast<std::size_t>(packed_.slots())), pivots;
-  packed_.each_slot([&](i64 slot, std::size_t row, i32 e) {
+  const auto take_value = [&](i64 slot, std::size_t row, i32 e) {
     const i64 begin = rows.begin[std::size_t(packed_.rows()[row].place)];
     values[std::size_t(slot)] = factor.values(direction_)[begin + e];
-  });
+  };
+  packed_.each_slot(take_value, 0);
   for (const LevelRow& row : packed_.rows()) pivots.push_back(factor.pivots(direction_)[row.place]);
   values_on_gpu_.put(values.data(), 0, packed_.slots());
   pivots_on_gpu_.put(pivots.data(), 0, i64(pivots.size()));
