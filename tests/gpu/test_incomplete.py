@@ -135,3 +135,20 @@ def test_what_does_not_fit_is_refused() -> None:
     ):
         with pytest.raises((sordino.BadArgument, sordino.Unsupported), match=sentence):
             sordino.solve(A, np.ones(216), engine="cuda", **options)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize(("solver", "precond"), [("cg", "ic0"), ("bicgstab", "ilu0")])
+def test_rows_of_a_process_are_factorized_on_gpus_as_a_whole_matrix_is(solver, precond, ranks) -> None:
+    rng = np.random.default_rng()
+    A = sp.csr_array(sordino.poisson(17, 13, 19, contrast=100.0))
+    options = {"solver": solver, "precond": precond, "ranks": ranks, "engine": "cuda", "rtol": 1e-9}
+    b = rng.standard_normal(A.shape[0])
+    with sordino.RowsSolver(None, A, timeout=20.0, **options) as rows:
+        found = rows.solve(b)
+        assert np.linalg.norm(b - A @ found.x) <= 1e-9 * np.linalg.norm(b) * (1 + 1e-9)
+        # Blocks of rows need not be those of a Solver, on which the factors of several ranks hang.
+        whole = solved(A, b, **{k: v for k, v in options.items() if k != "rtol"}).iterations
+        assert abs(found.iterations - whole) <= max(2, whole // 5)
+        rows.update_values(3 * A.data)
+        assert np.linalg.norm(b - 3 * (A @ rows.solve(b).x)) <= 1e-9 * np.linalg.norm(b) * (1 + 1e-9)
