@@ -72,7 +72,7 @@ class SolveTrace {
       }
   }
 
-  /// A task's bytes come in the time from its being taken to their being there.
+  /// Of all GPUs. A task's bytes come in the time from its being taken to their being there.
   std::vector<double> bytes_by_tenths(double last) const {
     std::vector<double> bytes(10, 0);
     for (i32 t = 0; t < plan_.count(); t++) {
