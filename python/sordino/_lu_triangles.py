@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -79,8 +80,9 @@ class Triangles:
 
     def settle(self) -> None:
         """Wait for all solves on GPUs; raise what one of them has failed of."""
-        for triangle in self.parts.values():
-            triangle.settle()
+        with contextlib.ExitStack() as all_of_them:
+            for triangle in reversed(self.parts.values()):
+                all_of_them.callback(triangle.settle)
 
     def plans(self) -> dict[str, dict[str, np.ndarray]]:
         """What files of plans hold, by ``lower`` and ``upper``."""

@@ -167,6 +167,12 @@ class PyTriangle {
     else
       make(Held<Number>{});
   }
+  PyTriangle(const PyTriangle&) = delete;
+  /// Solves on a GPU may be under way, behind what a thread that wants the interpreter is to do.
+  ~PyTriangle() {
+    nb::gil_scoped_release release;
+    std::visit([](auto& held) { held.solver.reset(); }, held_);
+  }
 
   nb::object solve(Columns b, const std::string& trans) {
     const How how = how_of(trans);

@@ -1,6 +1,7 @@
 #include "sordino/api/triangular.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -216,6 +217,17 @@ struct TriangularSolver<V>::State {
     setup_seconds = seconds_now() - begun;
   }
 
+  /// Both ways, whatever the first one has failed of.
+  void settle() {
+    std::exception_ptr failure;
+    for (Way* way : {&forward, &backward}) try {
+        if (way->runner) way->runner->settle();
+      } catch (...) {
+        if (!failure) failure = std::current_exception();
+      }
+    if (failure) std::rethrow_exception(failure);
+  }
+
   int refinements_wanted(const TriangleView<V>& L, How how) {
     if (rows) return 0;  // as exact as substitution is
     if (factor && wants_all_steps<V>(factor->growth())) return most_refinements;
@@ -284,8 +296,7 @@ bool TriangularSolver<V>::solve_there(const V* b, V* x, i64 columns, How how, co
 template <class V>
 void TriangularSolver<V>::settle() {
   const std::lock_guard lock(state_->turn);
-  for (auto* way : {&state_->forward, &state_->backward})
-    if (way->runner) way->runner->settle();
+  state_->settle();
 }
 
 template <class V>
@@ -305,6 +316,7 @@ void TriangularSolver<V>::update(const TriangleView<V>& L) {
   const std::lock_guard lock(state_->turn);
   State& s = *state_;
   if (s.options.engine != "processes") {
+    s.settle();  // what a solve has failed of is told before anything changes
     s.take_values(L);
     return s.finish_update(L, s.has_lost_blocks());
   }

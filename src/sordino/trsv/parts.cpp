@@ -32,7 +32,7 @@ std::vector<i64> columns_in_parts(const LowerPattern& p, int threads) {
 }
 
 std::vector<i64> rows_in_parts(const LowerPattern& p, int threads) {
-  const i64 parts = p.sorted ? parts_of(p, threads) : 1;
+  const i64 parts = p.sorted && p.entries() > 0 ? parts_of(p, threads) : 1;
   if (parts == 1) return {0, p.n};
   constexpr i64 of_part = 64;  // that are looked at
   std::vector<i32> sample;

@@ -7,6 +7,7 @@
 #include "sordino/api/cuda/engines.hpp"
 #include "sordino/api/options.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/runtime/cuda/captured.hpp"
 #include "sordino/trsv/cuda/gpu_solve.hpp"
 #include "sordino/trsv/cuda/level_gpu_solve.hpp"
 #include "sordino/trsv/cuda/paper_gpu_solve.hpp"
@@ -49,6 +50,7 @@ class GpuRunner final : public TriangularRunner<V> {
   void solve(const V* b, V* x, i64 columns, bool conjugate) override { solve_there(b, x, columns, conjugate, {}); }
   bool solve_there(const V* b, V* x, i64 columns, bool conjugate, const trsv::InStream& in) override {
     try {
+      cuda::refuse_captured(in.stream ? static_cast<cudaStream_t>(in.stream) : cudaStreamLegacy);
       prepare(columns);
       if constexpr (std::is_same_v<F, trsv::Factor<V>>)
         return solve_->solve(plan_.direction, b, x, columns, conjugate, in);
@@ -68,7 +70,12 @@ class GpuRunner final : public TriangularRunner<V> {
     }
   }
   void update() override {
-    if (solve_) solve_->update(factor_);
+    try {
+      if (solve_) solve_->update(factor_);
+    } catch (...) {
+      forget();  // another one is made of the factor, with its values
+      throw;
+    }
   }
   i64 bytes() const override {
     i64 sum = 0;
@@ -91,6 +98,7 @@ class GpuRunner final : public TriangularRunner<V> {
   void prepare(i64 columns) {
     const int wanted = trsv::size_of_pass(columns, most_).room;
     if (wanted <= columns_) return;
+    settle();  // what a solve has failed of is told
     forget();  // its memory first
     try {
       make(wanted);

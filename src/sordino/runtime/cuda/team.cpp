@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sordino/runtime/cuda/call.hpp"
+#include "sordino/runtime/cuda/captured.hpp"
 #include "sordino/runtime/cuda/neighbours.hpp"
 #include "sordino/runtime/cuda/team_state.hpp"
 
@@ -23,14 +24,6 @@ struct LentStream {
   }
   LentStream(const LentStream&) = delete;
 };
-
-void refuse_captured(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  call("cudaStreamIsCapturing", cudaStreamIsCapturing(stream, &status));
-  if (status != cudaStreamCaptureStatusNone)
-    throw Error(Errc::unsupported,
-                "this stream is captured into a graph, and what is started in it counts on from call to call");
-}
 
 }  // namespace
 

@@ -293,7 +293,7 @@ GpuSolve<V>::~GpuSolve() = default;
 
 template <class V>
 void GpuSolve<V>::update(const Factor<V>& factor) {
-  const std::lock_guard lock(turn_on_gpus());
+  const auto turn = turn_on_gpus(state_->ranks);
   state_->team.settle();
   for (int r = 0; r < state_->ranks; r++) {
     const cuda::OnDevice on(state_->team.device(r));
@@ -304,7 +304,7 @@ void GpuSolve<V>::update(const Factor<V>& factor) {
 template <class V>
 bool GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool conjugate, const InStream& in) {
   Range range("sordino: triangular solve on GPUs");
-  const std::lock_guard lock(turn_on_gpus());
+  const auto turn = turn_on_gpus(state_->ranks);
   State& s = *state_;
   s.plan(direction);
   const auto load = [&](cuda::TeamRank& rank) { s.load(rank, direction); };
@@ -328,7 +328,7 @@ bool GpuSolve<V>::has_failed() const {
 
 template <class V>
 std::vector<double> GpuSolve<V>::time(Direction direction, const V* b, i64 columns, int repeats) {
-  const std::lock_guard lock(turn_on_gpus());
+  const auto turn = turn_on_gpus(state_->ranks);
   State& s = *state_;
   s.plan(direction);
   s.vectors.reserve_b(s.blocks.n * columns);

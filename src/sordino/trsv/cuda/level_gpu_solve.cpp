@@ -126,7 +126,7 @@ void LevelGpuSolve<V>::update(const LevelFactor<V>& factor) {
 template <class V>
 bool LevelGpuSolve<V>::solve(const V* b, V* x, i64 columns, bool conjugate, const InStream& in) {
   Range range("sordino: triangular solve by levels on GPUs");
-  const std::lock_guard lock(turn_on_gpus());
+  const auto turn = turn_on_gpus(state_->plan.ranks);
   State& s = *state_;
   const auto load = [&](cuda::TeamRank& rank) { s.load(rank); };
   const auto start = [&](cuda::TeamRank& rank, const V* from, V* to) { s.start(rank, from, to, columns, conjugate); };
@@ -147,7 +147,7 @@ bool LevelGpuSolve<V>::has_failed() const {
 
 template <class V>
 std::vector<double> LevelGpuSolve<V>::time(const V* b, i64 columns, int repeats) {
-  const std::lock_guard lock(turn_on_gpus());
+  const auto turn = turn_on_gpus(state_->plan.ranks);
   State& s = *state_;
   s.vectors.reserve_b(s.n * columns);
   s.vectors.reserve_x(s.n * columns);

@@ -222,7 +222,7 @@ void GpuSolve<V>::update(const Factor<V>& factor) {
 template <class V>
 void GpuSolve<V>::solve(const V* b, V* x, i64 columns) {
   Range range("sordino: paper 004's triangular solve on GPUs");
-  const std::lock_guard lock(turn_on_gpus());
+  const auto turn = turn_on_gpus(state_->ranks);
   State& s = *state_;
   const i64 n = s.pattern.n();
   s.reserve(columns);
@@ -250,7 +250,7 @@ void GpuSolve<V>::solve(const V* b, V* x, i64 columns) {
 
 template <class V>
 std::vector<GpuSeconds> GpuSolve<V>::time(const V* b, int repeats) {
-  const std::lock_guard lock(turn_on_gpus());
+  const auto turn = turn_on_gpus(state_->ranks);
   State& s = *state_;
   std::vector<GpuSeconds> slowest;
   std::vector<GpuSeconds> of_ranks(std::size_t(s.ranks));

@@ -11,9 +11,9 @@ namespace sordino::trsv {
 
 using cuda::call;
 
-std::mutex& turn_on_gpus() {
+std::unique_lock<std::mutex> turn_on_gpus(int ranks) {
   static std::mutex mutex;
-  return mutex;
+  return ranks > 1 ? std::unique_lock(mutex) : std::unique_lock(mutex, std::defer_lock);
 }
 
 CallersVectors::CallersVectors(const cuda::Team& team, const void* b, void* x, std::size_t bytes, void* stream)
@@ -27,10 +27,10 @@ CallersVectors::CallersVectors(const cuda::Team& team, const void* b, void* x, s
   };
   b_in_place_ = is_in_place(b);
   x_in_place_ = is_in_place(x);
-  if (!in_place()) wait_for_work(devices, stream != nullptr);
+  if (!in_place()) wait_for_work(devices, stream_ != cudaStreamLegacy && stream_ != cudaStreamPerThread);
 }
 
-/// A stream of the caller's is of one of them.
+/// A stream of the caller's is of one of them, but for handles that mean one on each GPU.
 void CallersVectors::wait_for_work(const std::vector<int>& devices, bool has_stream) const {
   int waited_on = -1;  // b and x mostly share their GPU, whose stream is waited for once
   for (const int device : devices) {

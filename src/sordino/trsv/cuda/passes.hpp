@@ -48,8 +48,9 @@ inline int place_of_size(int columns) {
   return k;
 }
 
-/// Kernels that wait for other GPUs must be there together: solves of a process take turns.
-std::mutex& turn_on_gpus();
+/// Kernels that wait for other GPUs must be there together: solves of a process on several take turns. One on one GPU waits for
+/// nobody else's, and has no turn to wait for.
+std::unique_lock<std::mutex> turn_on_gpus(int ranks);
 
 /// Until what was started has ended, before its memory goes; throws nothing.
 void settle_quietly(cuda::Team& team) noexcept;
