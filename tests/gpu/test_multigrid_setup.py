@@ -35,8 +35,8 @@ def fields(cells, digits, solid, rng, is_open=True):
     return [np.where(diagonal == 0, 1.0, diagonal), *ahead]
 
 
-def solved(A, b, **options):
-    found = sordino.solve(A, b, solver="cg", precond="mg", engine="cuda", rtol=1e-8, timeout=20.0, **options)
+def solved(A, b, engine="cuda", **options):
+    found = sordino.solve(A, b, solver="cg", precond="mg", engine=engine, rtol=1e-8, timeout=20.0, **options)
     assert found.converged
     return found
 
@@ -95,3 +95,32 @@ def test_bad_fields_are_refused():
     arrays[0][3, 4, 5] = np.nan
     with pytest.raises(sordino.BadArgument, match="holds a NaN or Inf"):
         solved(sordino.GridMatrix(*map(cupy.asarray, arrays)), np.ones(40 * 36 * 34), ranks=1)
+
+
+@pytest.mark.parametrize("options", [{}, {"cycle_precision": "single"}])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_the_host_takes_fields_of_a_gpu(there, ranks, options):
+    rng = np.random.default_rng()
+    arrays = fields((40, 36, 34), 2.0, 0.05, rng)
+    b = rng.standard_normal(40 * 36 * 34)
+    of_host = solved(sordino.GridMatrix(*arrays), b, engine="host", ranks=ranks, **options)
+    of_gpu = solved(sordino.GridMatrix(*map(there.array, arrays)), b, engine="host", ranks=ranks, **options)
+    assert of_gpu.iterations == of_host.iterations
+    np.testing.assert_array_equal(of_gpu.x, of_host.x)
+
+
+@pytest.mark.parametrize("engine", ["cuda", "host"])
+@pytest.mark.parametrize("late", range(4))
+def test_fields_that_are_still_written_are_waited_for(there, engine, late):
+    rng = np.random.default_rng()
+    arrays = fields((40, 36, 34), 2.0, 0.05, rng)
+    b = rng.standard_normal(40 * 36 * 34)
+    expected = solved(
+        sordino.GridMatrix(*map(there.array, arrays)), b, engine=engine, ranks=1, deterministic="on"
+    )
+    given = [there.array(values) for values in arrays]
+    with there.side_stream():
+        given[late] = there.late(arrays[late])
+        found = solved(sordino.GridMatrix(*given), b, engine=engine, ranks=1, deterministic="on")
+    assert found.iterations == expected.iterations
+    np.testing.assert_array_equal(found.x, expected.x)

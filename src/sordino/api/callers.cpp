@@ -63,6 +63,12 @@ void copy_callers(void* to, const void* from, std::size_t bytes, [[maybe_unused]
   std::memcpy(to, from, bytes);
 }
 
+void wait_for_callers([[maybe_unused]] const void* pointer, [[maybe_unused]] void* stream) {
+#if SORDINO_WITH_CUDA
+  cuda::wait_for(pointer, stream);
+#endif
+}
+
 RowsOnHost::RowsOnHost(CsrView& A) {
   if (!A.indptr || !A.indices || !A.values) return;  // of a function: there are none
   indptr_ = std::make_unique<OnHost<i64>>(A.indptr, A.rows() + 1, "indptr");

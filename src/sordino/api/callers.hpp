@@ -20,6 +20,9 @@ bool on_gpu(const void* pointer, const char* what);
 /// on the GPUs that are concerned; null: the legacy default stream.
 void copy_callers(void* to, const void* from, std::size_t bytes, void* stream = nullptr);
 
+/// For memory of a GPU: returns when what `stream` has been given to do is done, as in copy_callers(). For the host's at once.
+void wait_for_callers(const void* pointer, void* stream = nullptr);
+
 /// An array of a caller's where the host can read it: the caller's own, or a copy of one on a GPU.
 template <class T>
 class OnHost {

@@ -4,7 +4,6 @@
 #include <limits>
 #include <string>
 
-#include "sordino/api/callers.hpp"
 #include "sordino/api/grid_choice.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/precond/grid_levels.hpp"
@@ -28,6 +27,16 @@ bool is_distributed(const Options& o) {
 }
 
 }  // namespace
+
+FieldsOnHost::FieldsOnHost(const GridMatrix& given) : view_(given) {
+  const auto take = [&](const double*& array, const char* what) {
+    arrays_.push_back(std::make_unique<OnHost<double>>(array, given.n(), what));
+    array = arrays_.back()->data();
+  };
+  take(view_.diagonal, "the diagonal");
+  for (std::size_t d = 0; d < 3; d++)
+    if (view_.cells[d] > 1) take(view_.ahead[d], "the entries between cells");
+}
 
 bool stays_by_fields(const System& s, const Options& o) {
   return s.grid.n() > GridLevels::most_on_host && !is_thin(s.grid.cells) && o.precond == "mg" && o.engine != "model" &&
@@ -59,20 +68,16 @@ Options with_grid(const System& s, Options o) {
 
 LargeCsr rows_unless_by_fields(System& s, const Options& o) {
   if (!s.grid.is_given() || stays_by_fields(s, o)) return {};
-  const i64 n = s.grid.n();
-  GridMatrix here = s.grid;
-  const OnHost<double> diagonal(here.diagonal, n, "the diagonal");
-  here.diagonal = diagonal.data();
-  std::vector<std::unique_ptr<OnHost<double>>> ahead;
-  for (std::size_t d = 0; d < 3; d++) {
-    if (here.cells[d] == 1) continue;
-    ahead.push_back(std::make_unique<OnHost<double>>(here.ahead[d], n, "the entries between cells"));
-    here.ahead[d] = ahead.back()->data();
-  }
-  LargeCsr rows = rows_of(here);
+  LargeCsr rows = rows_of(FieldsOnHost(s.grid).view());
   s.A = rows.view();
   s.grid = {};
   return rows;
+}
+
+i64 bytes_of_made_rows(const System& s, const Options& o) {
+  if (!s.grid.is_given() || stays_by_fields(s, o)) return 0;
+  const i64 n = s.grid.n(), each = sizeof(double) + sizeof(i32);
+  return each * s.grid.entries(0, n) + i64(sizeof(i64)) * (n + 1);
 }
 
 }  // namespace sordino

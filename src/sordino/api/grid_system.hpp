@@ -1,12 +1,30 @@
 // Systems whose matrix is given by the fields of a grid (linalg/grid_matrix.hpp): set up where these lie, or by rows like any.
 #pragma once
+#include <memory>
+#include <vector>
+
+#include "sordino/api/callers.hpp"
 #include "sordino/api/system.hpp"
 #include "sordino/linalg/large_csr.hpp"
 
 namespace sordino {
 
+/// A grid's fields where the host can read them, as long as this lives: the caller's own, or copies of those on a GPU, 32 bytes
+/// a cell, behind what the legacy default stream has been given to do.
+class FieldsOnHost {
+ public:
+  explicit FieldsOnHost(const GridMatrix& given);
+  const GridMatrix& view() const { return view_; }
+
+ private:
+  std::vector<std::unique_ptr<OnHost<double>>> arrays_;
+  GridMatrix view_;
+};
+
 /// Whether nobody needs rows: precond mg in double, smoothed by polynomials, by real diagonals in the order of cells, of more
-/// than GridLevels::most_on_host cells, without a nullspace.
+/// than GridLevels::most_on_host cells and none but one or three and more in a direction, without a nullspace. Ranks own layers
+/// (partition blocks, no cuts) and their part of each vector: vectors auto, and a solver that does not keep all on every rank.
+/// On any engine but model, which reckons with rows.
 bool stays_by_fields(const System& system, const Options& options);
 
 /// The options with the grid of the matrix, where it is given by fields. Throws bad_argument if they name another one, or the
@@ -16,5 +34,8 @@ Options with_grid(const System& system, Options options);
 /// Nothing where stays_by_fields(); else the rows, which from now on are the system's matrix. Cost: two passes over them, and a
 /// copy of fields that are on a GPU.
 LargeCsr rows_unless_by_fields(System& system, const Options& options);
+
+/// What the rows take that are made of a system as it was given; 0 where none are.
+i64 bytes_of_made_rows(const System& system, const Options& options);
 
 }  // namespace sordino

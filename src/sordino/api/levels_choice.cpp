@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "sordino/api/grid_system.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/base/range.hpp"
@@ -55,6 +56,27 @@ Quotient of_line(const CsrView& A, i64 first, i64 last, const std::function<doub
   return sum;
 }
 
+struct Taken {
+  std::shared_ptr<GridMaker> maker;
+  GridMatrix A;
+};
+
+/// The fields where their maker reads them, behind what others are still to write there.
+Taken maker_of(const GridMatrix& given, int gpu) {
+  std::shared_ptr<GridMaker> maker = grid_maker(gpu);
+  if (gpu < 0) {
+    auto here = std::make_shared<FieldsOnHost>(given);  // which lives as long as who reads it
+    const GridMatrix A = maker->taken(here->view());
+    GridMaker* const reader = maker.get();
+    return {{reader, [maker = std::move(maker), here](GridMaker*) {}}, A};
+  }
+  wait_for_callers(given.diagonal);
+  for (std::size_t d = 0; d < 3; d++)
+    if (given.cells[d] > 1) wait_for_callers(given.ahead[d]);
+  const GridMatrix A = maker->taken(given);
+  return {std::move(maker), A};
+}
+
 std::string whole(double iterations) { return std::to_string(i64(std::lround(std::min(iterations, 1e9)))); }
 
 }  // namespace
@@ -85,8 +107,7 @@ double as_long_as_mg(double rtol) { return of_setup + of_cycle * cycles_of_1e8 *
 void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alone, int gpu) {
   Range range("coarsen the grid");
   if (s.grid.is_given()) {
-    const std::shared_ptr<GridMaker> maker = grid_maker(gpu);
-    const GridMatrix A = maker->taken(s.grid);
+    const auto [maker, A] = maker_of(s.grid, gpu);
     const std::array<double, 3> strengths = maker->strengths(A);
     c.tiling = grid_layers(strengths, A.cells, ranks, alone);
     c.levels = std::make_shared<GridLevels>(maker, A, strengths, partition_in_layers(A.n(), c.tiling, ranks), alone);
