@@ -17,6 +17,7 @@ import shlex
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import sordino
@@ -50,6 +51,11 @@ def fields(size: int, contrast: float, xp: Any) -> sordino.GridMatrix:
     return sordino.GridMatrix(diagonal, *ahead)
 
 
+def worst(statuses: Sequence[str]) -> str:
+    """The first that is no success."""
+    return next((status for status in statuses if status != "converged"), "converged")
+
+
 def once(A: Any, b: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Seconds of a setup, its first solve and a second one, and of the phases of the first two."""
     _core.time_ranges()
@@ -65,7 +71,7 @@ def once(A: Any, b: Any, options: dict[str, Any]) -> dict[str, Any]:
         later = time.perf_counter() - begun
     return {
         "setup_s": setup, "setup_cpu_s": setup_cpu, "first_solve_s": first_solve, "solve_s": later,
-        "iterations": again.iterations, "status": first.status,
+        "iterations": again.iterations, "status": worst((first.status, again.status)),
         "true_residual": max(first.true_residual, again.true_residual), "phases": phases,
     }  # fmt: skip
 
@@ -85,7 +91,7 @@ def measure(size: int, contrast: float, kind: str, given: argparse.Namespace) ->
     row = {
         "bench": "multigrid_fields", "given": kind, "size": size, "contrast": contrast, "engine": given.engine,
         "ranks": given.ranks, "library": given.library, "rtol": RTOL, "repeats": given.repeats,
-        "status": found[0]["status"], "iterations": found[0]["iterations"],
+        "status": worst([each["status"] for each in found]), "iterations": found[0]["iterations"],
         "true_residual": max(each["true_residual"] for each in found),
         "phases": min(found, key=lambda each: each["setup_s"])["phases"],
     }  # fmt: skip

@@ -42,7 +42,7 @@ def estimate_memory(
     Raises
     ------
     BadArgument, Unsupported
-        For what :class:`sordino.Solver` refuses.
+        For what :class:`sordino.Solver` refuses, for H-matrices and for :class:`sordino.GridMatrix`.
 
     Notes
     -----

@@ -16,9 +16,10 @@ from .errors import BadArgument, Unsupported
 class GridMatrix:
     """The symmetric matrix of a grid whose cells are coupled through their faces, as finite volumes have it.
 
-    With ``precond="mg"`` on GPUs, in double and without a nullspace, levels are made on the first GPU from these
-    arrays: no rows are made, and nothing of a large level is copied to the CPU. Everything else makes CSR of them on
-    the CPU first. There are no new values: set up another solver.
+    With ``precond="mg"``, in double and without a nullspace, levels of more than 32,768 cells are made from these
+    arrays, and no rows: on GPUs by the first one, where nothing of a large level is copied to the CPU; on the engine
+    ``host`` by threads, of copies of arrays that are on a GPU. Everything else makes CSR of them on the CPU first.
+    There are no new values: set up another solver.
 
     Parameters
     ----------
@@ -28,8 +29,9 @@ class GridMatrix:
         Entry of a cell and the next one in that direction, as a rule negative. Those of last cells are not read. None
         where a direction has one cell.
 
-    All of NumPy, or all on one GPU, of CuPy, PyTorch or what else speaks DLPack. They are viewed, not copied, and must
-    not change before a solver is set up; a solver keeps copies.
+    All of NumPy, or all on one GPU, of CuPy, PyTorch or what else speaks DLPack. They are viewed, not copied, and a
+    solver holds on to them until it is closed, though it reads them at setup alone: they may change afterwards, but for
+    a solver of complex vectors, which multiplies by them.
 
     Raises
     ------
@@ -40,7 +42,7 @@ class GridMatrix:
     --------
     >>> A = sordino.GridMatrix(diagonal, x, y, z)                               # doctest: +SKIP
     >>> with sordino.Solver(A, solver="cg", precond="mg", engine="cuda") as s:  # doctest: +SKIP
-    ...     pressure = s.solve(b, rtol=1e-8).x
+    ...     pressure = s.solve(b.ravel(), rtol=1e-8).x.reshape(b.shape)
     """
 
     dtype = np.dtype(np.float64)
@@ -67,6 +69,8 @@ class GridMatrix:
         self._arrays = arrays
         self.cells = shape[::-1]
         self.shape = (math.prod(shape), math.prod(shape))
+        #: Entries of the rows that are made of it: one for each cell, and two for each face between cells.
+        self.nnz = self.shape[0] + sum(2 * (self.shape[0] // count) * (count - 1) for count in shape)
 
     def arrays(self) -> tuple[list[int], list[Any]]:
         """Cells in x, y and z, and the four arrays as the core takes them."""
@@ -103,8 +107,8 @@ def _taken(array: Any, name: str) -> Any:
     kind = str(array.dtype).rpartition(".")[2]
     if kind != "float64":
         raise BadArgument(f"{name} is of {kind}, and a GridMatrix takes float64")
-    contiguous = getattr(array, "is_contiguous", None)
-    if not (contiguous() if callable(contiguous) else array.flags.c_contiguous):
+    contiguous, flags = getattr(array, "is_contiguous", None), getattr(array, "flags", None)
+    if not (contiguous() if callable(contiguous) else getattr(flags, "c_contiguous", True)):
         raise Unsupported(f"{name} is not contiguous, and a GridMatrix views its arrays: hand over a copy")
     return array
 

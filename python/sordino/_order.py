@@ -79,8 +79,8 @@ def ordered(system: System, options: dict[str, Any]) -> tuple[System, Order]:
     Raises
     ------
     BadArgument
-        For an operator, which shows no entries, with ``deterministic="on"``, for a matrix of which METIS leaves a
-        rank nothing, and for boxes that the grid does not have.
+        For an operator or a grid's fields, which show no entries, with ``deterministic="on"``, for a matrix of which
+        METIS leaves a rank nothing, and for boxes that the grid does not have.
     Unsupported
         For METIS without pymetis.
 
@@ -92,13 +92,13 @@ def ordered(system: System, options: dict[str, Any]) -> tuple[System, Order]:
         return _as_in_tree(system)
     ranks = int(options["ranks"]) * int(core().mpi()["size"])
     partition = options.get("partition", "blocks")
-    boxes = _chosen_boxes(system.n, ranks, options) if partition == "boxes" else None
+    boxes = _chosen_boxes(system, ranks, options) if partition == "boxes" else None
     if partition == "blocks" or ranks == 1:
         return system, Order(cuts=system.rows.cuts if system.rows else ())
     matrix = system.rows
     if matrix is None:
         raise BadArgument(
-            f"partition={partition!r} needs the entries of the matrix, which is given as an operator"
+            f"partition={partition!r} needs the entries of the matrix, which is {system.stands_as}"
         )
     if options.get("deterministic") == "on":
         raise BadArgument(
@@ -124,12 +124,17 @@ def _as_in_tree(system: System) -> tuple[System, Order]:
     ), order
 
 
-def _chosen_boxes(n: int, ranks: int, options: dict[str, Any]) -> tuple[list[int], list[int]]:
+def _chosen_boxes(system: System, ranks: int, options: dict[str, Any]) -> tuple[list[int], list[int]]:
     """Cells of the grid in x, y and z, and boxes: one for each rank of all processes."""
+    fields = system.given.get("grid_matrix")
+    cells = ",".join(map(str, fields.cells)) if fields is not None else ""
     with translated():
-        grid, along = core().choose_boxes(n, options.get("grid", ""), options.get("boxes", "auto"), ranks)
-    shape, cells = (" x ".join(map(str, extents)) for extents in (along, grid))
-    logger.info("ranks own %s boxes of %s cells in all", shape, cells)
+        grid, along = core().choose_boxes(
+            system.n, options.get("grid") or cells, options.get("boxes", "auto"), ranks
+        )
+    logger.info(
+        "ranks own %s boxes of %s cells in all", *(" x ".join(map(str, each)) for each in (along, grid))
+    )
     return grid, along
 
 

@@ -20,7 +20,7 @@ from ._native import core, translated
 from ._numbers import RealSystem, holds_complex, numbers, solve_by_parts, words
 from ._placement import place, reckoned_with, warn_of_unheeded
 from ._solution import Solution, check_on_failure, collected, deliver, in_single, in_turn, reported
-from ._system import as_system, matrix_bytes
+from ._system import as_system, entries_of, matrix_bytes
 from ._together import Together
 from ._vectors import HostVectors
 from .errors import BadArgument, Unsupported
@@ -106,7 +106,7 @@ class Solver:
         M, asked = _options.apart(M, options)
         system = as_system(A, M)
         self.n = system.n
-        self.nnz = system.rows.nnz if system.rows else 0
+        self.nnz = entries_of(system)
         self._looks = looks(callback_every, callback_x)
         self._null, asked = _nullspace.apart(nullspace, left_nullspace, asked, system.n, system.complex)
         self._options, self._machine = place(_options.check(asked), system.n, machine)
@@ -270,12 +270,15 @@ class Solver:
         dict
             ``bytes_per_rank``, a list: vectors and the stored matrix where each rank of this process
             computes; ``first_rank``, of this process; ``matrix_bytes``: this process's copy of the matrix, from
-            which ranks of the host read its values. :func:`sordino.estimate_memory` foretells them.
+            which ranks of the host read its values, or that made of a grid's fields.
+            :func:`sordino.estimate_memory` foretells them.
             ``device_allocations``, a list: pieces of device and pinned memory, graphs and events made for
             each rank so far, which later solves and new values leave as they are; 0 on the host.
         """
         with translated():
-            return {**self._native().memory(), "matrix_bytes": matrix_bytes(self._system)}
+            held = self._native().memory()
+        held["matrix_bytes"] += matrix_bytes(self._system)
+        return held
 
     def close(self) -> None:
         """Give back the matrix, the vectors and the engine with its threads or GPUs, once a solve under way has ended.

@@ -138,6 +138,12 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
     return System(n, rows, single, numbers, {**given, **_preconditioner(M, n, numbers)})
 
 
+def entries_of(system: System) -> int:
+    """How many the matrix stores, as it is given or made of a grid's fields; 0 of functions and H-matrices."""
+    known = system.rows or system.given.get("grid_matrix")
+    return known.nnz if known else 0
+
+
 def matrix_bytes(system: System) -> int:
     """What the arrays of CSR take, of A and of an M that is a matrix, or a hierarchy of them."""
     held = (system.rows, system.given.get("inverse"))

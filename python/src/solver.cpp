@@ -6,6 +6,7 @@
 #include "hmatrix.hpp"
 #include "of_process.hpp"
 #include "sordino/api/engines.hpp"
+#include "sordino/api/grid_system.hpp"
 #include "sordino/base/large_vector.hpp"
 #include "sordino/linalg/storage_choice.hpp"
 
@@ -293,6 +294,7 @@ class PySolver {
     d["bytes_per_rank"] = solver_->memory();
     d["first_rank"] = solver_->first_rank();
     d["device_allocations"] = solver_->device_allocations();
+    d["matrix_bytes"] = bytes_of_made_rows(given_.system, solver_->options());
     return d;
   }
 

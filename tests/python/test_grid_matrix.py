@@ -6,6 +6,7 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -115,11 +116,95 @@ def test_what_is_wrong_is_said():
             solver.update_values(np.ones(3))
 
 
-def test_the_benchmark_tells_phases(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("cells", "options", "has_rows"),
+    [
+        ((34, 33, 36), {"precond": "mg"}, False),
+        ((34, 33, 36), {"precond": "jacobi"}, True),
+        ((34, 33, 36), {"precond": "mg", "cycle_precision": "single"}, True),
+        ((9, 1, 4), {"precond": "jacobi"}, True),
+    ],
+)
+def test_entries_are_counted_and_rows_that_were_made(cells, options, has_rows):
+    A = sordino.GridMatrix(*fields(cells, np.random.default_rng(), digits=2.0))  # no zeros
+    rows = A.matrix()
+    with sordino.Solver(A, solver="cg", engine="host", ranks=1, **options) as solver:
+        assert solver.nnz == A.nnz == rows.nnz
+        expected = 12 * rows.nnz + 8 * (rows.shape[0] + 1) if has_rows else 0
+        assert solver.memory()["matrix_bytes"] == expected
+
+
+def test_memory_of_fields_is_not_foretold():
+    A = sordino.GridMatrix(*fields((34, 33, 36), np.random.default_rng()))
+    for precond in ("mg", "jacobi"):
+        with pytest.raises(sordino.Unsupported, match="give a grid's fields as CSR"):
+            sordino.estimate_memory(A, solver="cg", precond=precond, engine="host", ranks=2)
+
+
+@pytest.mark.parametrize("more", [{"partition": "boxes"}, {"partition": "metis"}])
+def test_other_partitions_need_entries(more):
+    A = sordino.GridMatrix(*fields((12, 10, 14), np.random.default_rng()))
+    with pytest.raises(sordino.BadArgument, match="which is given by the fields of a grid"):
+        sordino.solve(A, np.ones(A.shape[0]), precond="jacobi", engine="host", ranks=2, **more)
+    assert sordino.solve(A, np.ones(A.shape[0]), precond="jacobi", engine="host", ranks=1, **more).converged
+
+
+def test_rows_that_are_too_large_are_told_from_infinite_ones():
+    rng = np.random.default_rng()
+    diagonal, *ahead = fields((34, 33, 36), rng)
+    place = tuple(int(rng.integers(1, count - 1)) for count in diagonal.shape)
+    diagonal[place] = ahead[0][place] = 1.5e308
+    A = sordino.GridMatrix(diagonal, *ahead)
+    with pytest.raises(sordino.BadArgument, match="a NaN or Inf, or entries that are too large to add up"):
+        sordino.Solver(A, solver="cg", precond="mg", engine="host", ranks=1)
+
+
+class Bare:
+    """An array that speaks DLPack and says nothing of its memory's order."""
+
+    def __init__(self, values):
+        self.values = values
+        self.shape, self.dtype = values.shape, values.dtype
+
+    def __dlpack__(self, **words):
+        return self.values.__dlpack__(**words)
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def reshape(self, *shape):
+        return Bare(self.values.reshape(*shape))
+
+
+def test_arrays_without_flags_are_taken(monkeypatch):
+    monkeypatch.setattr("sordino._grid_matrix.is_on_gpu", lambda array, name: isinstance(array, Bare))
+    arrays = fields((4, 3, 5), np.random.default_rng())
+    assert sordino.GridMatrix(*map(Bare, arrays)).cells == (4, 3, 5)
+
+
+@pytest.fixture
+def bench():
+    """The script as a module."""
     place = ROOT / "bench" / "multigrid_fields.py"
     spec = importlib.util.spec_from_file_location("multigrid_fields", place)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def test_the_benchmark_tells_the_worst_of_all_repeats(bench, monkeypatch):
+    turns = iter(["converged", "max_iterations", "converged"])
+
+    def once(A, b, options):
+        seconds = dict.fromkeys(("setup_s", "setup_cpu_s", "first_solve_s", "solve_s"), 1.0)
+        return {**seconds, "iterations": 3, "status": next(turns), "true_residual": 1e-9, "phases": []}
+
+    monkeypatch.setattr(bench, "once", once)
+    given = SimpleNamespace(library="numpy", engine="host", ranks=1, repeats=3)
+    assert bench.measure(4, 1.0, "fields", given)["status"] == "max_iterations"
+
+
+def test_the_benchmark_tells_phases(bench, tmp_path, monkeypatch):
     record = tmp_path / "fields.jsonl"
     words = [
         "multigrid_fields.py",
@@ -133,7 +218,7 @@ def test_the_benchmark_tells_phases(tmp_path, monkeypatch):
         str(record),
     ]
     monkeypatch.setattr(sys, "argv", words)
-    assert module.main() == 0
+    assert bench.main() == 0
     rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
     assert [row["given"] for row in rows] == ["fields", "rows"]
     assert rows[0]["iterations"] == rows[1]["iterations"]

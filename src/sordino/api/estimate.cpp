@@ -162,6 +162,9 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
     throw Error(Errc::unsupported,
                 "memory is foretold of matrices by their entries: an H-matrix says what it stores, and a "
                 "solver what it holds");
+  if (system.grid.is_given())
+    throw Error(Errc::unsupported,
+                "memory is foretold of matrices by their entries: give a grid's fields as CSR, or ask a solver what it holds");
   Options o = options;
   o.ranks = ranks;
   Choice choice = choose(system, o);

@@ -138,16 +138,16 @@ void require_positive(const CsrView& A) {
 }
 
 void require_usable(const GridFacts& facts) {
+  constexpr const char* not_finite = "holds a NaN or Inf, or entries that are too large to add up";
   const auto refuse = [](i64 row, const char* what) {
     bad_argument("row " + std::to_string(row) + " of the grid's matrix " + what);
   };
-  if (facts.not_finite != GridFacts::none && facts.not_finite <= facts.not_positive)
-    refuse(facts.not_finite, "holds a NaN or Inf");
+  if (facts.not_finite != GridFacts::none && facts.not_finite <= facts.not_positive) refuse(facts.not_finite, not_finite);
   if (facts.not_positive != GridFacts::none)
     refuse(facts.not_positive,
            "has a diagonal that is not positive, and precond mg needs a symmetric positive definite matrix: use precond jacobi "
            "or none");
-  if (facts.not_finite != GridFacts::none) refuse(facts.not_finite, "holds a NaN or Inf");
+  if (facts.not_finite != GridFacts::none) refuse(facts.not_finite, not_finite);
 }
 
 }  // namespace
