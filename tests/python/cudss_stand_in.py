@@ -49,6 +49,7 @@ def cupy():
         Event=Event,
         get_elapsed_time=lambda a, b: float(b.at - a.at),
         Stream=lambda non_blocking: SimpleNamespace(ptr=7, synchronize=lambda: None),
+        get_current_stream=lambda: SimpleNamespace(synchronize=lambda: None),
         Device=lambda: SimpleNamespace(id=0, synchronize=lambda: None),
         runtime=SimpleNamespace(getDeviceProperties=lambda device: {"name": b"a stand-in"}),
     )

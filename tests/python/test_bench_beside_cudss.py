@@ -278,6 +278,46 @@ def test_true_factors_are_verified_and_timed(bench, rng):
         true.times(stand_in.cupy(), 3, 2)
 
 
+def test_solves_by_true_factors_are_waited_for(bench):
+    A = bench.matrix_of("7:4").astype(float)
+    true = bench.TrueFactors(A, np.arange(64, dtype=np.int32), engine="host")
+    events = []
+
+    def beside(F, name):
+        def solve_there(b, trans):
+            events.append(name)
+            return stand_in.There(F.solve_columns(b.get(), trans)[0])
+
+        return SimpleNamespace(solve_there=solve_there)
+
+    true.lower, true.upper = beside(true.lower, "forward"), beside(true.upper, "backward")
+    cupy = stand_in.cupy()
+    cupy.cuda.get_current_stream = lambda: SimpleNamespace(synchronize=lambda: events.append("wait"))
+    true.times(cupy, 3, 2)
+    timed = events[2:]  # behind the solves that are verified
+    assert set(timed[0::2]) == {"forward", "backward"} and set(timed[1::2]) == {"wait"}
+    assert len(timed) % 2 == 0
+
+
+def test_cudss_is_given_back_whatever_fails(bench, monkeypatch):
+    closed = []
+
+    class Factored:
+        def __init__(self, *given):
+            pass
+
+        def facts(self):
+            raise RuntimeError("of facts")
+
+        def close(self):
+            closed.append(self)
+
+    monkeypatch.setattr(bench.cudss_solver, "Factored", Factored)
+    with pytest.raises(RuntimeError, match="of facts"):
+        bench.measure("7:3", None, stand_in.cupy(), given_for(order="own"))
+    assert len(closed) == 1
+
+
 def test_times_as_fast_are_theirs_over_ours(bench):
     theirs = {"forward_s": 6.0, "backward_s": 4.0, "whole_s": 12.0}
     own = {"forward_s": 2.0, "backward_s": 4.0}
