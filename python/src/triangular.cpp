@@ -167,9 +167,7 @@ class PyTriangle {
     else
       make(Held<Number>{});
   }
-  PyTriangle(const PyTriangle&) = delete;
-  /// Solves on a GPU may be under way, behind what a thread that wants the interpreter is to do.
-  ~PyTriangle() {
+  ~PyTriangle() {  // solves may be under way, behind what a thread that wants the interpreter is to do
     nb::gil_scoped_release release;
     std::visit([](auto& held) { held.solver.reset(); }, held_);
   }

@@ -107,13 +107,14 @@ __device__ __forceinline__ V* operand_of(const Worker<V, K>& w, int slot) {
 }
 
 /// Workers: the operand of a task's product, and the sums that its rows below have so far. False if a number of this thread's
-/// is not there: for those of urgent tasks a thread waits here, number by number, and no flag is looked at.
+/// is not there: for those of urgent tasks a thread waits here, number by number, and no flag is looked at. By tensor cores
+/// that costs registers, and is no faster.
 template <class V, int K>
 __device__ __forceinline__ bool gather_sums(const Worker<V, K>& w, const QueuedTask& t, const Ahead<V, K>& a, V* operand,
                                             V (&of_rows)[rows_of_thread][K]) {
   constexpr int C = columns_of_thread, R = rows_of_thread;
   const Block& b = t.block;
-  const bool waits = t.is_urgent != 0;
+  const bool waits = !has_tensor_cores<V, K> && t.is_urgent != 0;
   RowSources from[C + R];
   bool wanted[C + R];
   V sums[C + R][K];
