@@ -147,10 +147,7 @@ class PyTriangle {
       : begin_(std::move(begin)), rows_(std::move(rows)), values_(std::move(values)), unit_(unit) {
     TriangularOptions o = options_of(options);
     trsv::SavedPlans plans;
-    if (!options["plans"].is_none()) {
-      plans = plans_of(nb::cast<nb::dict>(options["plans"]));
-      o.plans = &plans;
-    }
+    if (!options["plans"].is_none()) o.plans = &(plans = plans_of(nb::cast<nb::dict>(options["plans"])));
     if (begin_.size() < 1 || begin_.data()[begin_.size() - 1] != i64(rows_.size()) || rows_.size() != values_.size())
       bad_argument("the arrays of a triangle do not belong together");
     auto make = [&]<class V>(Held<V> held) {
