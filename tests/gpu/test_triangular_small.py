@@ -85,7 +85,7 @@ def test_new_values_and_other_numbers_of_columns_wait_for_solves(there) -> None:
     with there.side_stream():
         few = F.solve_there(there.late(b[:, 0].copy()).reshape(-1, 1), "N")
         many = F.solve_there(given, "N")  # for which memory is made anew
-        F.update(F.columns.values * 2)
+        F.update(T.data * 2)
         half = F.solve_there(given, "N")
         del F
         assert np.abs(there.host(few)[:, 0] - wanted[:, 0]).max() <= 1e-11 * np.abs(wanted).max()
