@@ -16,6 +16,7 @@ PREDICTED, TRACES = (f"2026-11-26_triangular_{name}_h200x4.jsonl" for name in ("
 H100, TRUST = "2026-11-25_triangular_beside_spsv_h100.jsonl", "2026-11-25_trsv_trust_2_cores.jsonl"
 GPU_TRUST, WIDE = "2026-11-25_gpu_suite_again_h100x2.jsonl", "2026-11-26_triangular_wide_h200x2.jsonl"
 TRUST_OF_FOUR = "2026-11-27_gpu_suite_h200x4.jsonl"
+NOW, NOW_TRACED = (f"2026-11-27_triangular_{name}_h200x2.jsonl" for name in ("lanes", "traces"))
 #: GB/s at which an H200 was measured to read.
 READ = 4547
 NAMES = {
@@ -58,13 +59,13 @@ def ms(row):
 
 
 def best_of_one_gpu():
-    """The newest forward solve of each structure on one H200: (name, order, row)."""
-    since, first = lines(SINCE), lines(FIRST)
-    for points, side in ((7, 100), (27, 50), (7, 64)):
-        yield NAMES[points, side], "METIS", solve(since, points, side)
-    for points, side, order in ((7, 64, "planes"), (27, 40, "metis"), (7, 40, "planes"), (5, 1000, "metis")):
+    """Forward solves of one run on one H200: (name, order, row)."""
+    for points, side, order in (
+        (7, 100, "metis"), (27, 50, "metis"), (7, 64, "metis"), (7, 64, "planes"), (27, 40, "metis"),
+        (7, 40, "planes"), (5, 1000, "metis"),
+    ):  # fmt: skip
         shown = "METIS" if order == "metis" else "planes"
-        yield NAMES[points, side], shown, solve(first, points, side, order=order)
+        yield NAMES[points, side], shown, solve(lines(NOW), points, side, order=order)
 
 
 def of_bandwidth():
@@ -94,18 +95,8 @@ def mean_of_large():
 
 def in_planes():
     """The program's solve and ours, by the side of the grid, whose separators are planes."""
-    limits = {row["side"]: row for row in lines(BESIDE, "trsv_limit")}
-    planes = [
-        row
-        for row in lines(BESIDE)
-        if row.get("algorithm") != "paper" and row["ranks"] == 1 and row["columns"] == 1
-    ]
-    ours = {
-        100: next(row for row in planes if (row["side"], row["entries"]) == (100, 1038349510)),
-        64: next(row for row in planes if (row["side"], row["entries"]) == (64, 162188177)),
-        40: solve(lines(FIRST), 7, 40, order="planes"),
-    }
-    return limits, ours
+    limits = {row["side"]: row for row in lines(NOW, "trsv_limit")}
+    return limits, {side: solve(lines(NOW), 7, side, order="planes") for side in (100, 64, 40)}
 
 
 def beside_the_program():
@@ -113,32 +104,18 @@ def beside_the_program():
     limits, ours = in_planes()
     for side, most in ((100, 0.95), (64, 0.7), (40, 0.7)):
         ratio = ours[side]["seconds"] / limits[side]["seconds"]
-        run = "another run of that day" if side == 40 else "the same"
         said = f"{most:.2f}: {word(ratio <= most)}"
-        yield cells(NAMES[7, side], ms(limits[side]), ms(ours[side]), run, f"{ratio:.2f}", said)
-
-
-def beside_one_run():
-    """Forward solves of one run, by structure: with the plan as it is now where there are two."""
-    found: dict[tuple[int, int], dict] = {}
-    for row in lines(BESIDE):
-        usual = (row["ranks"], row["columns"], row.get("direction", "forward")) == (1, 1, "forward")
-        if usual and row.get("algorithm") != "paper" and row["entries"] not in (1038349510, 162188177):
-            key = (row["points"], row["side"])
-            if key not in found or row["plan"] == "measured":
-                found[key] = row
-    return found
+        yield cells(NAMES[7, side], ms(limits[side]), ms(ours[side]), f"{ratio:.2f}", said)
 
 
 def beside_spsv():
     """Rows of the table of cuSPARSE: H200, then H100."""
-    ours = beside_one_run()
-    for row in lines(BESIDE, "spsv"):
-        key = (row["points"], row["side"])
-        if key in ours:
-            times = row["seconds"] / ours[key]["seconds"]
-            said = f"90: {word(times >= 90)}"
-            yield cells(f"{NAMES[key]}, METIS", "H200", ms(row), ms(ours[key]), f"{times:.0f}", said)
+    for row in lines(NOW, "spsv"):
+        own = solve(lines(NOW), row["points"], row["side"], order="metis")
+        times = row["seconds"] / own["seconds"]
+        said = "" if row["points"] == 5 else f"90: {word(times >= 90)}"
+        name = NAMES[row["points"], row["side"]]
+        yield cells(f"{name}, METIS", "H200", ms(row), ms(own), f"{times:.0f}", said)
     for name, order, times, spsv, own, asked in spsv_on_h100():
         shown = f"{times:.0f}" if times > 9 else f"{times:.1f}"
         yield cells(f"{name}, {order}", "H100", f"{spsv:.3f}", f"{own:.3f}", shown, asked)
@@ -176,12 +153,12 @@ def mean_beside_spsv():
 
 def beside_the_paper():
     """Rows of the table of paper 004's algorithm, in one run."""
-    ours = beside_one_run()
-    for row in lines(BESIDE):
-        if row.get("algorithm") == "paper":
-            key = (row["points"], row["side"])
-            times = row["seconds"] / ours[key]["seconds"]
-            yield f"| {NAMES[key]} | {ms(row)} | {ms(ours[key])} | {times:.1f} | 5: {word(times >= 5)} |"
+    for points, side in ((7, 100), (7, 64), (27, 50), (27, 40)):
+        row, own = (
+            solve(lines(NOW), points, side, order="metis", algorithm=name) for name in ("paper", "ours")
+        )
+        times = row["seconds"] / own["seconds"]
+        yield f"| {NAMES[points, side]} | {ms(row)} | {ms(own)} | {times:.2f} | 5: {word(times >= 5)} |"
 
 
 def on_four():
@@ -199,14 +176,24 @@ def on_four():
 
 
 def of_steps():
-    """Rows of the table of the root's chain, from time stamps in kernels."""
+    """Rows of the table of the root's chain, from time stamps in kernels: on up to two GPUs, and before on four."""
+    for row in lines(NOW_TRACED, "triangular_trace"):
+        order = "" if row["order"] == "metis" else ", planes"
+        seen = [row.get(f"seen_us_{whose}_gpu") for whose in ("same", "other")]
+        product = row["values_us"] + row["product_us"] + row["store_us"]
+        yield a_step(row, f"{NAMES[row['points'], row['side']]}{order}", seen, row["root_tasks"], product)
     for row in lines(TRACES, "triangular_trace"):
-        most = 1.5 if row["ranks"] == 1 else 4.0
-        name = NAMES[row["points"], row["side"]]
-        other = row["seen_us_other_gpu"]
-        seen = f"{row['seen_us_same_gpu']:.2f} | {'' if other is None else f'{other:.2f}'}"
-        product, said = f"{row['multiplied_us']:.1f}", f"{most:.1f} us: {word(row['hop_us'] <= most)}"
-        yield cells(name, row["ranks"], row["root_blocks"], f"{row['hop_us']:.2f}", seen, product, said)
+        if row["ranks"] == 4:
+            seen = [row["seen_us_same_gpu"], row["seen_us_other_gpu"]]
+            name = f"{NAMES[row['points'], row['side']]}, before"
+            yield a_step(row, name, seen, row["root_blocks"], row["multiplied_us"])
+
+
+def a_step(row, name, seen, blocks, product):
+    most = 1.5 if row["ranks"] == 1 else 4.0
+    shown = ["" if time is None else f"{time:.2f}" for time in seen]
+    said = f"{most:.1f} us: {word(row['hop_us'] <= most)}"
+    return cells(name, row["ranks"], blocks, f"{row['hop_us']:.2f}", *shown, f"{product:.1f}", said)
 
 
 def cases():
@@ -246,7 +233,7 @@ def test_the_page_has_the_records_figures(table):
 
 def test_the_page_names_its_records():
     page = PAGE.read_text(encoding="utf-8")
-    for record in (SINCE, FIRST, BESIDE, PREDICTED, TRACES, H100, TRUST, GPU_TRUST, WIDE):
+    for record in (NOW, NOW_TRACED, SINCE, FIRST, BESIDE, PREDICTED, TRACES, H100, TRUST, GPU_TRUST, WIDE):
         assert record in page
 
 
@@ -274,20 +261,21 @@ def test_where_another_number_was_named_it_was_smaller():
 
 def test_what_the_traces_say_in_the_text():
     page = PAGE.read_text(encoding="utf-8")
-    alone, four, _ = lines(TRACES, "triangular_trace")
+    alone = one(lines(NOW_TRACED, "triangular_trace"), points=7, side=100, order="metis", ranks=1)
     rates = [1e-3 * rate for rate in alone["gb_per_s_by_tenths"]]
     assert (
         f"reads {min(rates[4:7]):.1f} to {max(rates[4:7]):.1f} TB/s in the fifth to the seventh tenth" in page
     )
     assert f"{rates[0]:.1f} in the first, which is subtrees, and {rates[-1]:.1f} in the last" in page
+    _, four, _ = lines(TRACES, "triangular_trace")
     span, chain = four["span_us"], four["root_chain_us"]
     assert (
-        f"the root takes {chain:.0f} of {span:.0f} us, {four['root_blocks']} hops of {four['hop_us']:.1f} us"
+        f"the root took {chain:.0f} of {span:.0f} us, {four['root_blocks']} hops of {four['hop_us']:.1f} us"
         in page
     )
     rates = [1e-3 * rate for rate in four["gb_per_s_by_tenths"]]
-    assert f"falls from {rates[4]:.1f} TB/s in the fifth tenth to {rates[-1]:.1f} in the last" in page
-    assert f"a number is seen after {alone['seen_us_same_gpu']}" in page
+    assert f"fell from {rates[4]:.1f} TB/s in the fifth tenth to {rates[-1]:.1f} in the last" in page
+    assert f"a number is seen after {alone['seen_us_same_gpu']:.1f} us" in page
 
 
 def test_four_gpus_are_never_slower_than_one_where_they_were_measured():
@@ -314,43 +302,28 @@ def test_what_was_tried_for_trust():
 def test_why_the_program_is_as_fast_in_planes_and_what_would_close_it():
     page = PAGE.read_text(encoding="utf-8")
     limits, ours = in_planes()
-    trace = one(lines(TRACES, "triangular_trace"), points=7, side=100, ranks=1)
+    traces = lines(NOW_TRACED, "triangular_trace")
     for side, most in ((100, 0.95), (64, 0.7)):
-        row = ours[side]
+        row, trace = ours[side], one(traces, points=7, side=side, order="planes", ranks=1)
         asked, taken = 1e3 * most * limits[side]["seconds"], 1e3 * row["seconds"]
         of_bytes = 1e-6 * row["stored_bytes"] / READ
-        assert (
-            f"**{side}^3, {taken * most / asked:.2f} of {most:.2f}**: {taken - asked:.3f} ms have to go"
-            in page
-        )
+        said = f"**{side}^3, {taken * most / asked:.2f} of {most:.2f}**: {taken - asked:.3f} ms have to go"
+        assert said in page
         beside = f"{taken - of_bytes:.3f} ms are beside them and {asked - of_bytes:.3f} may be"
         assert f"are {of_bytes:.3f} ms of it, so {beside}" in page
+        chain = f"{trace['root_chain_us']:.0f} of {trace['span_us']:,.0f} us"
+        assert f"takes {chain}, {trace['root_tasks']} hops of {trace['hop_us']:.1f} us" in page
     slots = [ours[side]["slots"] for side in (100, 64)]
     parts = [
         100 * 2 * 8 * count / ours[side]["stored_bytes"] for count, side in zip(slots, (100, 64), strict=True)
     ]
     said = "{:.1f} and {:.1f} million, which written and read are {:.1f} and {:.1f} %"
     assert said.format(*(1e-6 * count for count in slots), *parts) in page
-    blocks = [math.ceil(side**2 / trace["width"]) for side in (100, 64)]
-    assert "a chain of {} such blocks at 100^3 and of {} at 64^3".format(*blocks) in page
-    assert f"the {blocks[1]} of the root alone take {1e-3 * blocks[1] * trace['hop_us']:.3f} ms" in page
-    missing = 1e3 * (ours[100]["seconds"] - 0.95 * limits[100]["seconds"])
-    assert f"{1e3 * missing / trace['hop_us']:.0f} hops less of that length" in page
-    chain = f"{trace['root_chain_us']:.0f} of {trace['span_us']:,.0f} us"
-    assert f"takes {chain}, {trace['root_blocks']} hops of {trace['hop_us']:.1f} us" in page
-    last = [1e-3 * rate for rate in trace["gb_per_s_by_tenths"][-2:]]
-    assert "reads {:.1f} and {:.1f} TB/s in the last two tenths".format(*last) in page
     wide, usual = (
         1e3 * solve(lines(WIDE), 7, 100)["seconds"],
         1e3 * solve(lines(FIRST), 7, 100)["seconds"],
     )
     assert f"took {wide:.3f} ms instead of {usual:.3f} in METIS's order" in page
-    assert (usual - wide) / missing == pytest.approx(0.5, abs=0.01)
-    on_h100 = [row for row in lines(H100) if (row["side"], row["order"]) == (64, "planes")]
-    (few,) = (row for row in on_h100 if row.get("width") == "384")
-    (many,) = (row for row in on_h100 if "width" not in row)
-    said = f"384 columns, with {math.ceil(64**2 / 384)} at the root, took {ms(few)} ms beside {ms(many)} with 256"
-    assert said in page
 
 
 def test_what_there_is_of_incomplete_factors_on_h200():
