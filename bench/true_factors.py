@@ -3,13 +3,13 @@
 python bench/true_factors.py [MATRIX...] [--engine host|cuda] [--ranks 1,2,4] [--threads N] [--ordering auto]
     [--repeats 20] [--record FILE]
 
-A matrix is a file, or `7:N`, N^3 cells of 7 points, `27:N`, of 27 points and three unknowns a cell, `5:N`, N^2
-cells, or `ilu0:N`, whose factors are those of ILU(0) of `7:N`. All others are factored by sordino.splu, on the host. On engine cuda vectors are
-CuPy's and stay on the GPU; SpSV has its analysis beforehand, and is left out without CuPy or cuSPARSE. Each time is the
-median of calls by the host's clock, b = T x with random x: one call, of ours or of SpSV's, and a wait for CuPy's
-stream, which either is put into. Of a solve x is a new array with us, and SpSV writes to one that is there. Setup has
-what is paid once: ours with its plan, its trial of refinement and the way to the GPU, SpSV's with its analysis and its
-way to the GPU.
+A matrix is a file, or `7:N`, N^3 cells of 7 points, `27:N`, of 27 points and three unknowns a cell, `5:N`, N^2 cells,
+or `ilu0:N`, whose factors are those of ILU(0) of `7:N`. All others are factored by sordino.splu, on the host. On engine
+cuda vectors are CuPy's and stay on the GPU; SpSV has its analysis beforehand, and is left out without CuPy or cuSPARSE.
+Each time is the median of calls by the host's clock, b = T x with random x: one call, of ours or of SpSV's, and a wait
+for CuPy's stream, which either is put into. Of a solve x is a new array with us, and SpSV writes to one that is there.
+Setup has what is paid once: ours with its plan, its trial of refinement and the way to the GPU, SpSV's with its
+analysis and its way to the GPU.
 """
 
 from __future__ import annotations

@@ -153,7 +153,9 @@ def test_rows_of_one_process_are_factorized_as_a_whole_matrix_is(precond, solver
             rows.update_values(negative.data)
 
 
-@pytest.mark.parametrize("solver", [sordino.Solver, lambda A, **options: sordino.RowsSolver(None, A, **options)])
+@pytest.mark.parametrize(
+    "solver", [sordino.Solver, lambda A, **options: sordino.RowsSolver(None, A, **options)]
+)
 def test_new_values_that_are_not_symmetric_are_refused_with_ic0(solver):
     A = sp.csr_array(sordino.poisson(6, 5, 4))
     b = A @ np.linspace(1, 2, A.shape[0])
@@ -161,6 +163,8 @@ def test_new_values_that_are_not_symmetric_are_refused_with_ic0(solver):
         found = made.solve(b)
         other = A.copy()
         other.data[1] *= 1.5
-        with pytest.raises(sordino.BadArgument, match="precond ic0 needs a symmetric matrix, and this one is not"):
+        with pytest.raises(
+            sordino.BadArgument, match="precond ic0 needs a symmetric matrix, and this one is not"
+        ):
             made.update_values(other.data)
         assert np.array_equal(made.solve(b).x, found.x)  # the values before stay

@@ -55,7 +55,10 @@ def test_the_page_has_the_table():
 
 def test_what_wider_blocks_took():
     at = {width: ms(measured(27, 50, width=width)) for width in (256, 384, 512)}
-    assert f"Blocks of 384 and 512 columns took {at[384]} and {at[512]} ms there, where 256 took {at[256]}" in told()
+    assert (
+        f"Blocks of 384 and 512 columns took {at[384]} and {at[512]} ms there, where 256 took {at[256]}"
+        in told()
+    )
     for side in (64, 100):
         planes = [ms(measured(7, side, order="planes", width=width)) for width in (256, 384, 512)]
         assert f"{planes[0]}, {planes[1]} and {planes[2]} ms with 256, 384 and 512" in told()

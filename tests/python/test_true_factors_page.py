@@ -71,7 +71,10 @@ def test_what_is_said_beside_it():
     assert f"after {min(later)} to {max(later):,}" in page and after.count(None) == len(slower)
     setups = [1e3 * row["ours"]["setup_s"] for row in by_blocks]
     assert f"take {min(setups):.0f} to {max(setups):.0f} ms by blocks" in page
-    for step, said in (("inverses_s", "{} to {} % of that are inverses"), ("trial_s", "{} to {} % the trial")):
+    for step, said in (
+        ("inverses_s", "{} to {} % of that are inverses"),
+        ("trial_s", "{} to {} % the trial"),
+    ):
         shares = [round(100 * row["ours"]["setup"][step] / row["ours"]["setup_s"]) for row in by_blocks]
         assert said.format(min(shares), max(shares)) in page
     before = found(FOUR)
