@@ -286,7 +286,6 @@ class Solver:
 def incomplete_factors(
     begin: np.ndarray, columns: np.ndarray, values: np.ndarray, cholesky: bool
 ) -> np.ndarray: ...
-
 def sorted_columns(
     begin: np.ndarray, rows: np.ndarray, values: np.ndarray, threads: int
 ) -> tuple[np.ndarray, np.ndarray, bool, bool]: ...
