@@ -83,7 +83,9 @@ class GridMatrix:
     def matrix(self) -> sp.csr_array:
         """The same as CSR on the CPU, without zeros."""
         nz, ny, nx = self.cells[::-1]
-        fields = [None if a is None else np.asarray(host_copy(a, "an array")) for a in self._arrays]
+        fields: list[Any] = [
+            None if a is None else np.asarray(host_copy(a, "an array")) for a in self._arrays
+        ]
         offsets, diagonals = [0], [fields[0].ravel()]
         for axis, (field, stride) in enumerate(zip(fields[1:], (1, nx, nx * ny), strict=True)):
             if self.cells[axis] == 1:
@@ -114,4 +116,7 @@ def _taken(array: Any, name: str) -> Any:
 
 
 def _place(array: Any, name: str) -> tuple[int, int]:
-    return tuple(int(k) for k in array.__dlpack_device__()) if is_on_gpu(array, name) else (1, 0)
+    if not is_on_gpu(array, name):
+        return 1, 0
+    kind, device = array.__dlpack_device__()
+    return int(kind), int(device)
