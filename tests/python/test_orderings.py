@@ -34,7 +34,7 @@ def modelled(A, ordering):
 def nearly_triangular():
     """Its own order fills nothing below the diagonal."""
     return sp.csr_array(
-        sp.triu(sp.random_array((300, 300), density=0.01, rng=np.random.default_rng(1))) + sp.eye_array(300)
+        sp.triu(sp.random_array((800, 800), density=0.01, rng=np.random.default_rng(1))) + sp.eye_array(800)
     )
 
 

@@ -33,7 +33,7 @@ def test_hops_want_wide_blocks_and_bytes_narrow_ones_and_the_reason_says_so():
     wide = sordino.factorized(L, width="auto", engine="model", ranks=1, machine=machine(step_s=1e-3))
     slow = machine(step_s=1e-12, flag_s=1e-12, small_block_s=0, bandwidth=1e6, worker_bandwidth=1e6)
     narrow = sordino.factorized(L, width="auto", engine="model", ranks=1, machine=slow)
-    assert narrow.statistics["width"] == 32 < wide.statistics["width"]
+    assert narrow.statistics["width"] < wide.statistics["width"]
     for F in (wide, narrow):
         s = F.statistics
         assert re.match(

@@ -188,7 +188,14 @@ TEST("parts of a block are summed before the parent's x is there: on the virtual
     for (Direction direction : {Direction::forward, Direction::backward}) {
       const Plan plan = make_plan(blocks, direction, 8, options);
       Machine machine;
-      machine.triangular = {.workers = 64, .worker_bandwidth = 1e9, .step_s = 1e-6, .backward = 1};
+      machine.triangular = {.workers = 64,
+                            .worker_bandwidth = 1e9,
+                            .step_s = 1e-6,
+                            .round_s = 0,
+                            .small_block_s = 1.7e-6,
+                            .small_block_back_s = 1.7e-6,
+                            .flag_s = 0.45e-6,
+                            .backward = 1};
       seconds[std::size_t(direction)] = model_solve(blocks, plan, 8, model_options(machine, direction)).seconds;
       for (i32 t = 0; direction == Direction::backward && t < plan.count(); t++) {
         const Task& task = plan.tasks[std::size_t(t)];
