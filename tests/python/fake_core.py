@@ -176,7 +176,12 @@ class FakeSolver:
         return 1e-6 * pairs
 
     def memory(self):
-        return {"bytes_per_rank": [self.matrix.data.nbytes], "first_rank": 0, "device_allocations": [0]}
+        return {
+            "bytes_per_rank": [self.matrix.data.nbytes],
+            "first_rank": 0,
+            "device_allocations": [0],
+            "matrix_bytes": 0,
+        }
 
     def solve(self, b, x0=None, progress=None, options=()):
         if self.core.fail:

@@ -1,0 +1,51 @@
+"""What docs/multigrid.md says of setups from a grid's fields, against its record."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FIELDS = "2026-11-27_multigrid_fields_h200x2.jsonl"
+
+
+def page():
+    return (ROOT / "docs" / "multigrid.md").read_text(encoding="utf-8")
+
+
+def rows_of(name):
+    text = (ROOT / "bench" / "records" / name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def at(row):
+    return row["given"], row["size"], row["contrast"], row["ranks"]
+
+
+def of_fields():
+    """The rows of the table of fields beside CSR."""
+    for row in rows_of(FIELDS):
+        assert row["status"] == "converged" and row["true_residual"] <= 1e-8
+        figures = (1e3 * row[key] for key in ("setup_s", "setup_cpu_s", "first_solve_s", "solve_s"))
+        given = {"fields": "fields on the GPU", "rows": "CSR of the CPU"}[row["given"]]
+        yield (
+            f"| {row['size']}^3, {row['ranks']} | {row['contrast']:,.0f} | {given} | {row['iterations']} | "
+            f"{' | '.join(f'{figure:,.1f}' for figure in figures)} |"
+        )
+
+
+def test_fields_beside_csr():
+    text, expected = page(), [*of_fields()]
+    assert len(expected) == 12 and [line for line in text.splitlines() if line in expected] == expected
+    assert FIELDS in text
+    on_one = {at(row)[:3]: row["setup_s"] for row in rows_of(FIELDS) if row["ranks"] == 1}
+    gains = [on_one["rows", 256, c] / on_one["fields", 256, c] for c in (1.0, 1000.0)]
+    assert f"{min(gains):.0f} to {max(gains):.0f} times shorter at 256^3" in text
+    (row,) = (row for row in rows_of(FIELDS) if at(row) == ("fields", 256, 1.0, 1))
+    took = {name: f"{1e3 * seconds:.1f}" for name, _, seconds in row["phases"]}
+    said = (
+        f"levels took {took['coarsen the grid']} ms, the preconditioner's diagonals and bounds "
+        f"{took['set up the preconditioner']}, recording and capture {took['record the method']}, "
+        f"and the engine's start {took['start the engine']}"
+    )
+    assert said in text
