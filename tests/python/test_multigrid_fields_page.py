@@ -49,3 +49,12 @@ def test_fields_beside_csr():
         f"and the engine's start {took['start the engine']}"
     )
     assert said in text
+
+
+def test_what_is_said_of_four_gpus():
+    name = "2026-11-27_multigrid_fields_h200x4.jsonl"
+    found = {at(row)[1:3]: row for row in rows_of(name)}
+    one, other = (found[512, contrast] for contrast in (1.0, 1000.0))
+    parts = [1e3 * row[key] for row in (one, other) for key in ("setup_s", "first_solve_s")]
+    said = "512^3 on four takes {:.0f} + {:.1f} ms from fields, with a contrast of 1,000 {:.0f} + {:.1f}"
+    assert said.format(*parts) in page() and name in page()

@@ -11,11 +11,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "triangular_limits.md"
-SINCE, FIRST, BESIDE = (f"2026-11-26_triangular_{name}h200x4.jsonl" for name in ("since_", "", "beside_"))
-PREDICTED, TRACES = (f"2026-11-26_triangular_{name}_h200x4.jsonl" for name in ("predictions", "traces"))
+FIRST, BESIDE = (f"2026-11-26_triangular_{name}h200x4.jsonl" for name in ("", "beside_"))
+PREDICTED = "2026-11-26_triangular_predictions_h200x4.jsonl"
 H100, TRUST = "2026-11-25_triangular_beside_spsv_h100.jsonl", "2026-11-25_trsv_trust_2_cores.jsonl"
 GPU_TRUST, WIDE = "2026-11-25_gpu_suite_again_h100x2.jsonl", "2026-11-26_triangular_wide_h200x2.jsonl"
 TRUST_OF_FOUR = "2026-11-27_gpu_suite_h200x4.jsonl"
+FOUR, FOUR_TRACED = (f"2026-11-27_triangular_{name}_h200x4.jsonl" for name in ("lanes", "hops"))
 NOW, NOW_TRACED = (f"2026-11-27_triangular_{name}_h200x2.jsonl" for name in ("lanes", "traces"))
 #: GB/s at which an H200 was measured to read.
 READ = 4547
@@ -163,7 +164,7 @@ def beside_the_paper():
 
 def on_four():
     """Rows of the table of four GPUs."""
-    since = lines(SINCE)
+    since = lines(FOUR)
     for points, side in ((7, 100), (27, 50), (7, 64)):
         for direction, shown in (("forward", "forward"), ("backward", "back")):
             times = [
@@ -176,17 +177,12 @@ def on_four():
 
 
 def of_steps():
-    """Rows of the table of the root's chain, from time stamps in kernels: on up to two GPUs, and before on four."""
-    for row in lines(NOW_TRACED, "triangular_trace"):
+    """Rows of the table of the root's chain, from time stamps in kernels."""
+    for row in lines(NOW_TRACED, "triangular_trace") + lines(FOUR_TRACED, "triangular_trace"):
         order = "" if row["order"] == "metis" else ", planes"
         seen = [row.get(f"seen_us_{whose}_gpu") for whose in ("same", "other")]
         product = row["values_us"] + row["product_us"] + row["store_us"]
         yield a_step(row, f"{NAMES[row['points'], row['side']]}{order}", seen, row["root_tasks"], product)
-    for row in lines(TRACES, "triangular_trace"):
-        if row["ranks"] == 4:
-            seen = [row["seen_us_same_gpu"], row["seen_us_other_gpu"]]
-            name = f"{NAMES[row['points'], row['side']]}, before"
-            yield a_step(row, name, seen, row["root_blocks"], row["multiplied_us"])
 
 
 def a_step(row, name, seen, blocks, product):
@@ -233,7 +229,20 @@ def test_the_page_has_the_records_figures(table):
 
 def test_the_page_names_its_records():
     page = PAGE.read_text(encoding="utf-8")
-    for record in (NOW, NOW_TRACED, SINCE, FIRST, BESIDE, PREDICTED, TRACES, H100, TRUST, GPU_TRUST, WIDE):
+    for record in (
+        NOW,
+        NOW_TRACED,
+        FOUR,
+        FOUR_TRACED,
+        FIRST,
+        BESIDE,
+        PREDICTED,
+        TRACES,
+        H100,
+        TRUST,
+        GPU_TRUST,
+        WIDE,
+    ):
         assert record in page
 
 
@@ -267,14 +276,14 @@ def test_what_the_traces_say_in_the_text():
         f"reads {min(rates[4:7]):.1f} to {max(rates[4:7]):.1f} TB/s in the fifth to the seventh tenth" in page
     )
     assert f"{rates[0]:.1f} in the first, which is subtrees, and {rates[-1]:.1f} in the last" in page
-    _, four, _ = lines(TRACES, "triangular_trace")
+    four = one(lines(FOUR_TRACED, "triangular_trace"), points=7, side=100)
     span, chain = four["span_us"], four["root_chain_us"]
     assert (
-        f"the root took {chain:.0f} of {span:.0f} us, {four['root_blocks']} hops of {four['hop_us']:.1f} us"
+        f"the root takes {chain:.0f} of {span:.0f} us, {four['root_tasks']} hops of {four['hop_us']:.1f} us"
         in page
     )
     rates = [1e-3 * rate for rate in four["gb_per_s_by_tenths"]]
-    assert f"fell from {rates[4]:.1f} TB/s in the fifth tenth to {rates[-1]:.1f} in the last" in page
+    assert f"falls from {rates[4]:.1f} TB/s in the fifth tenth to {rates[-1]:.1f} in the last" in page
     assert f"a number is seen after {alone['seen_us_same_gpu']:.1f} us" in page
 
 
@@ -331,7 +340,7 @@ def test_what_there_is_of_incomplete_factors_on_h200():
     assert (row["points"], row["side"], row["fill"]) == (7, 128, "0")
     said = f"On an H200 SpSV takes {ms(row)} ms with ILU(0) of 7 points, 128^3"
     assert said in PAGE.read_text(encoding="utf-8")
-    for record in (SINCE, FIRST, BESIDE):  # ours: as long as the page says that there is none
+    for record in (FOUR, NOW, FIRST, BESIDE):  # ours: as long as the page says that there is none
         assert not [row for row in lines(record, "triangular_by_levels")]
 
 

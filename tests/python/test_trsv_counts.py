@@ -46,3 +46,16 @@ def test_the_record_has_a_prediction_of_every_solve_and_layout_by_both_descripti
         assert all(r["predicted_seconds"] > 0 for r in rows)
     assert len(trsv_counts.STRUCTURES) == 14
     assert len(trsv_counts.LAYOUTS_OF) == 8
+
+
+def test_the_pages_have_the_scores():
+    measured = ROOT / "bench" / "records" / "2026-11-27_triangular_counts_h200x4.jsonl"
+    predicted, found = (
+        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for path in (RECORD, measured)
+    )
+    text = trsv_counts.score(trsv_counts.paired(predicted, found, "h200x4")).strip()
+    assert text in (ROOT / "docs" / "theory" / "004.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "triangular_limits.md").read_text(encoding="utf-8")
+    scores = [line for line in text.splitlines() if line.startswith("Named right")]
+    assert len(scores) == 2 and all(score[1:] in page for score in scores)
