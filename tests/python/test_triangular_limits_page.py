@@ -237,7 +237,6 @@ def test_the_page_names_its_records():
         FIRST,
         BESIDE,
         PREDICTED,
-        TRACES,
         H100,
         TRUST,
         GPU_TRUST,
