@@ -275,6 +275,15 @@ def test_what_the_traces_say_in_the_text():
         f"reads {min(rates[4:7]):.1f} to {max(rates[4:7]):.1f} TB/s in the fifth to the seventh tenth" in page
     )
     assert f"{rates[0]:.1f} in the first, which is subtrees, and {rates[-1]:.1f} in the last" in page
+    traces = lines(NOW_TRACED, "triangular_trace") + lines(FOUR_TRACED, "triangular_trace")
+    parts = [
+        fold(row[f"{part}_us"] for row in traces)
+        for part in ("values", "product", "store")
+        for fold in (min, max)
+    ]
+    said = "{:.1f} to {:.1f} us until the values are at hand and the next task is known, {:.1f} to {:.1f} of arithmetic"
+    assert said.format(*parts[:4]) in page
+    assert "and {:.1f} to {:.1f} for sums over lanes and stores".format(*parts[4:]) in page
     four = one(lines(FOUR_TRACED, "triangular_trace"), points=7, side=100)
     span, chain = four["span_us"], four["root_chain_us"]
     assert (

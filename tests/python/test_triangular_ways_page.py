@@ -18,21 +18,26 @@ def rows(record):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def ms(way, points, side, order="metis", direction="forward", hour="09", **wanted):
+def ms(way, points, side, order="metis", direction="forward", hour="09", ranks=1, **wanted):
     (found,) = (
         row
         for row in rows(WAYS)
         if row["way"] == way
         and (row["points"], row["side"], row["order"], row["direction"]) == (points, side, order, direction)
         and f"T{hour}:" in row["date"]
+        and row["ranks"] == ranks
         and all(row.get(key) == value for key, value in wanted.items())
     )
     return 1e3 * found["seconds"]
 
 
 def test_products_became_shorter():
-    before = [row["product_us"] for row in rows(WAYS) if row["way"] == BEFORE]
-    since = [row["product_us"] for row in rows(WAYS) if row["way"] == NEAR and "product_us" in row]
+    before = [row["product_us"] for row in rows(WAYS) if row["way"] == BEFORE and row["ranks"] == 1]
+    since = [
+        row["product_us"]
+        for row in rows(WAYS)
+        if row["way"] == NEAR and "product_us" in row and row["ranks"] == 1
+    ]
     assert len(before) == len(since) == 8
     assert min(before) > 1.4 and max(before) < 2 and "1.5 to 2 us of a hop were its product" in ADR
     assert min(since) > 0.55 and max(since) < 0.75 and "A product takes 0.6 to 0.7 us" in ADR
@@ -64,3 +69,18 @@ def test_what_slices_cost():
     blocks = ms("subtrees without quotients; three thread blocks a multiprocessor", 7, 100, hour="10")
     usual = ms("subtrees without quotients", 7, 100, hour="10")
     assert f"({blocks:.3f} instead of {usual:.3f} ms)" in ADR and SLICES in ADR
+
+
+def test_what_the_page_of_limits_says_of_ways():
+    page = (ROOT / "docs" / "triangular_limits.md").read_text(encoding="utf-8")
+    four = [ms(way, 7, 100, ranks=4) for way in (BEFORE, NEAR)]
+    assert "looks at numbers ({:.3f} to {:.3f} in one run".format(*four) in page
+    assert f"{ms(BEFORE, 5, 1000):.3f} on an H200" in page
+    subtrees = [1e3 * row["seconds"] for row in rows(WAYS) if row.get("subtree", 45056) < 45056]
+    assert f"smaller subtrees ({min(subtrees):.2f} to {max(subtrees):.2f})" in page
+    merged = {row["always"]: row for row in rows(WAYS) if "always" in row and row["side"] == 1000}
+    more = round(100 * (merged[16]["gigabytes"] / merged[8]["gigabytes"] - 1))
+    assert f"({1e3 * merged[16]['seconds']:.3f}, with {more} % more bytes" in page
+    again = rows("2026-11-27_triangular_paper_again_h200x2.jsonl")
+    theirs, ours = (1e3 * row["seconds"] for row in sorted(again, key=lambda row: row["algorithm"] == "ours"))
+    assert f"it was {theirs / ours:.2f} times, {theirs:.3f} and {ours:.3f} ms" in page

@@ -56,8 +56,8 @@ Refinement refine(const TriangleView<V>& L, How how, const V* b, V* x, i64 colum
 
 /// How many steps solves want, at most most_refinements: as many as leave each column of a trial a backward error of 16
 /// roundings, or of four times that of substitution with the same b. What is tried: trial_of. Cost: a solve with four columns,
-/// four plain passes over L and one of four columns; where that leaves more than 16 roundings, substitution and another pass;
-/// and those of each step.
+/// on GPUs four of one, four plain passes over L and one of four columns; where that leaves more than 16 roundings,
+/// substitution and another pass; and those of each step.
 template <class V>
 int refinements_wanted(const TriangleView<V>& L, How how, const SolveColumns<V>& solve, int threads = 1);
 
