@@ -137,7 +137,16 @@ def _by_layout(way: list[dict[str, Any]], all_ways: list[list[dict[str, Any]]]) 
 def _added(ways: tuple[dict[str, Any], ...]) -> dict[str, Any]:
     """Ways that follow each other in one layout."""
     first = ways[0]
-    sums = ("levels", "broadcasts", "reductions", "messages", "seconds", "computing", "communicating", "by_steps")
+    sums = (
+        "levels",
+        "broadcasts",
+        "reductions",
+        "messages",
+        "seconds",
+        "computing",
+        "communicating",
+        "by_steps",
+    )
     return {
         "layout": f"{first['rows']}x{first['columns']}",
         "ranks": first["rows"] * first["columns"],

@@ -55,9 +55,7 @@ def main(argv: Sequence[str]) -> int:
         found = _triangular_prediction.predicted(sweeps, machine, ranks, columns, width)
         if given.layouts:
             numbers = [row["ranks"] for row in found["predicted"]]
-            found["layouts"] = _paper_prediction.predicted_layouts(
-                sweeps, machine, numbers, columns, told
-            )
+            found["layouts"] = _paper_prediction.predicted_layouts(sweeps, machine, numbers, columns, told)
             found["best_layout"] = _paper_prediction.best_layout(found["layouts"])
         if plan_picture_file:
             if found["by_rows"]:
