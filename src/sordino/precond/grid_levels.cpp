@@ -27,7 +27,7 @@ namespace {
 constexpr i64 least_rows = 1 << 10;       // that are worth a thread
 constexpr i64 some = 1000;                // one row in so many
 constexpr double uneven = 10;             // of directions' couplings, the strongest over the weakest
-constexpr i64 most_aggregated = 1 << 14;  // rows of a level below which aggregates may be by couplings,
+constexpr i64 most_aggregated = 1 << 15;  // rows of a level below which aggregates may be by couplings,
 constexpr i64 aggregated_a_rank = 64;     // and for each rank that owns any
 
 /// Whether the row's columns are of neighbouring cells.
@@ -149,6 +149,8 @@ void require_usable(const GridFacts& facts) {
            "or none");
   if (facts.not_finite != GridFacts::none) refuse(facts.not_finite, not_finite);
 }
+
+static_assert(most_aggregated <= GridLevels::most_on_host);  // so that levels of fields are looked at, too
 
 }  // namespace
 
