@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -136,6 +136,28 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
             raise BadArgument(f"a hierarchy of multigrid needs the entries of the matrix, which is {kind}")
         return System(n, rows, single, numbers, {**given, "hierarchy": as_hierarchy(M, rows)})
     return System(n, rows, single, numbers, {**given, **_preconditioner(M, n, numbers)})
+
+
+def with_fields(system: System, values: Any) -> System | None:
+    """The system with new fields of its grid; None of a matrix by its rows, which has other values.
+
+    Raises
+    ------
+    BadArgument
+        Where values and matrix are not given in the same way, or of other grids.
+    """
+    fields = system.given.get("grid_matrix")
+    if fields is None and system.rows is None:
+        raise BadArgument(f"the matrix is {system.stands_as}, which has no values to update")
+    if not isinstance(values, GridMatrix):
+        if fields is None:
+            return None
+        raise BadArgument(f"the matrix is {system.stands_as}: give update_values another GridMatrix")
+    if fields is None:
+        raise BadArgument("the matrix is given by its rows, of which a GridMatrix has no values")
+    if values.cells != fields.cells:
+        raise BadArgument(f"the new values are {values!r}, and the matrix is {fields!r}")
+    return replace(system, given={**system.given, "grid_matrix": values})
 
 
 def entries_of(system: System) -> int:

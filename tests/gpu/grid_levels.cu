@@ -44,7 +44,8 @@ GridLevels levels_by(std::shared_ptr<GridMaker> maker, const GridMatrix& A, int 
   const GridMatrix taken = maker->taken(A);
   const auto strengths = maker->strengths(taken);
   const Tiling layers = grid_layers(strengths, A.cells, ranks, level_rows_of_gpus);
-  return GridLevels(std::move(maker), taken, strengths, partition_in_layers(A.n(), layers, ranks), level_rows_of_gpus);
+  const GridFacts facts = usable_facts(*maker, taken);
+  return GridLevels(std::move(maker), taken, facts, strengths, partition_in_layers(A.n(), layers, ranks), level_rows_of_gpus);
 }
 
 template <class T>

@@ -71,7 +71,10 @@ CsrOperator::Layout::Layout(Rank& rank, const MadeRows& A, const CsrSlice& slice
   else
     staging_ = LargeArray<double>(staged_);
   double* const values = device_values_ ? device_values_ : staging_.data();
-  if (slice.rows > 0) A.fill(A.diagonals, slice.first_row, slice.rows, values);
+  fill_ = [fill = A.fill, diagonals = A.diagonals, slice](double* to) {
+    if (slice.rows > 0) fill(diagonals, slice.first_row, slice.rows, to);
+  };
+  fill_(values);
   keep_diagonals(OwnEntries{values, A.diagonals.symmetric, i64(staged_)}, slice, ghosts.size(), 0, slice.rows);
 }
 

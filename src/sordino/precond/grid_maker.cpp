@@ -77,14 +77,4 @@ std::unique_ptr<GridMaker> grid_maker([[maybe_unused]] int gpu) {
   return std::make_unique<GridMakerOn<HostPlace>>();
 }
 
-MadeRows made_rows(std::shared_ptr<GridMaker> maker, const MadeLevel& level) {
-  const GridMatrix A = level.A;
-  return {.n = A.n(),
-          .diagonals = {.offsets = offsets_of(A.cells)},
-          .entries = [A](i64 first, i64 rows) { return A.entries(first, rows); },
-          .fill = [maker, A](const Diagonals& diagonals, i64 first, i64 rows,
-                             double* to) { maker->fill(A, diagonals, first, rows, to); },
-          .inverse_diagonal = level.inverse_diagonal};
-}
-
 }  // namespace sordino

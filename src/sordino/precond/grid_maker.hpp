@@ -36,7 +36,4 @@ class GridMaker {
 /// By threads of the host, which reads the arrays; or by the GPU with this CUDA number, -1: none.
 std::unique_ptr<GridMaker> grid_maker(int gpu);
 
-/// Of a level, for those who store it.
-MadeRows made_rows(std::shared_ptr<GridMaker> maker, const MadeLevel& level);
-
 }  // namespace sordino

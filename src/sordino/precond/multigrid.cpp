@@ -31,7 +31,7 @@ struct LevelMatrix {
   LevelSpace space() const { return {A.space(), A.is_single()}; }
   void update_values(Rank& rank, const CsrView& values, int exponent) {
     if (lowered) return lowered->update_values(rank, values, exponent);
-    if (own) own->update_values(rank, values.values);
+    if (own) own->update_values(rank, values.values);  // null of rows that are made, which are filled again
   }
 };
 
@@ -183,9 +183,11 @@ i64 Multigrid::bytes() const {
     return held.bytes() + s.entries * i64(sizeof(double) + sizeof(i32)) + s.rows * i64(sizeof(i64));
   };
   i64 sum = of(*last_);
-  for (const auto& level : mine_) {
+  for (std::size_t l = 0; l < mine_.size(); l++) {
+    const auto& level = mine_[l];
     const LevelMatrix& matrix = level->matrix;
-    sum += (matrix.own ? of(*matrix.own) : 0) + level->transfer->bytes();
+    const bool has_rows = levels_->matrix(int(l)).n > 0;  // which were not made
+    sum += (!matrix.own ? 0 : has_rows ? of(*matrix.own) : matrix.own->bytes()) + level->transfer->bytes();
     if (matrix.lowered) sum += level == mine_.front() ? matrix.lowered->bytes() : of(*matrix.lowered);
   }
   return sum;
