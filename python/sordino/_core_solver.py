@@ -122,6 +122,10 @@ class CoreSolver:
         self._native = None
         self._native = self._make()
 
+    def told(self, raw: dict[str, Any], system: System) -> dict[str, Any]:
+        """What the core has said of a solve, with what is to be said of levels and setup."""
+        return {**self.levels.told(raw, system.n), **system.facts}
+
     def close(self) -> None:
         """Give back all that the core holds."""
         self._native = self._make = None

@@ -38,14 +38,34 @@ inline HostFunction host_function(const Callable& f, i64 n) {
 }
 
 using PyCsr = std::tuple<Array<i64>, Array<i32>, Array<double>>;
-/// Cells in x, y and z; diagonal, x, y and z.
-using PyGrid = std::tuple<std::vector<i64>, std::vector<nb::object>>;
+/// Cells in x, y and z; diagonal, x, y and z; whether it is periodic in x, y and z.
+using PyGrid = std::tuple<std::vector<i64>, std::vector<nb::object>, std::vector<bool>>;
+/// Arrays of the host or of a GPU that are viewed.
+using Viewed = std::vector<Vector<const double>>;
+
+/// Of n cells. `viewed`: the arrays that it is of.
+inline GridMatrix grid_of(const PyGrid& given, i64 n, Viewed& viewed) {
+  const auto& [cells, arrays, periodic] = given;
+  GridMatrix grid{.cells = {cells.at(0), cells.at(1), cells.at(2)}};
+  for (std::size_t d = 0; d < 3; d++) grid.periodic[d] = periodic.at(d);
+  const double** const to[] = {&grid.diagonal, &grid.ahead[0], &grid.ahead[1], &grid.ahead[2]};
+  for (std::size_t k = 0; k < 4; k++) {
+    const nb::object& array = arrays.at(k);
+    if (array.is_none()) continue;
+    viewed.push_back(nb::cast<Vector<const double>>(array));
+    require_words(viewed.back(), n, "an array of the grid's matrix");
+    *to[k] = viewed.back().data();
+  }
+  if (!grid.diagonal) bad_argument("the grid's matrix needs its diagonal");
+  return grid;
+}
+
 /// P, its shape, and the matrix of a level of a hierarchy.
 using PyLevel = std::tuple<PyCsr, std::tuple<i64, i64>, PyCsr>;
 
 /// The arrays of a matrix, and what else Python gives a solver: product and preconditioner (functions), diagonal, inverse
-/// (three arrays of CSR), grid_matrix (cells, and the arrays diagonal, x, y and z of the host or of a GPU, or None where a
-/// direction has one cell), hierarchy (of each level below A P, its shape, and the matrix), nullspace and left_nullspace
+/// (three arrays of CSR), grid_matrix (cells, the arrays diagonal, x, y and z of the host or of a GPU, or None where a direction
+/// has one cell, and which directions are periodic), hierarchy (of each level below A P, its shape, and the matrix), nullspace and left_nullspace
 /// (arrays of shape (k, n)), cuts, cells, look_every, look_x, and words: 2 where all values are complex, and all arrays of
 /// them, here and in a solve, pairs of doubles.
 struct GivenSystem {
@@ -68,7 +88,7 @@ struct GivenSystem {
       inverse_ = {ptr, columns, values};
       system.inverse = {n, ptr.data(), columns.data(), values.data(), 0, -1, words_};
     }
-    if (nb::object g = get("grid_matrix"); !g.is_none()) take_grid(nb::cast<PyGrid>(g));
+    if (nb::object g = get("grid_matrix"); !g.is_none()) system.grid = grid_of(nb::cast<PyGrid>(g), n, grid_);
     if (nb::object h = get("hierarchy"); !h.is_none()) take_hierarchy(nb::cast<std::vector<PyLevel>>(h));
     if (nb::object h = get("hmatrix"); !h.is_none()) {
       const auto& held = nb::cast<const PyHMatrix&>(h);
@@ -103,8 +123,8 @@ struct GivenSystem {
   /// New fields as `grid_matrix` has them, handed to `take`; what they view is kept from then on, unless they are refused.
   template <class Take>
   void update_grid(const PyGrid& given, const Take& take) {
-    std::vector<Vector<const double>> arrays;
-    const GridMatrix fields = grid_of(given, arrays);
+    Viewed arrays;
+    const GridMatrix fields = grid_of(given, system.A.n, arrays);
     take(fields);
     system.grid = fields;
     grid_.swap(arrays);
@@ -121,22 +141,6 @@ struct GivenSystem {
       bad_argument("the CSR arrays do not belong together");
   }
 
-  void take_grid(const PyGrid& given) { system.grid = grid_of(given, grid_); }
-  /// `viewed`: the arrays that it is of.
-  GridMatrix grid_of(const PyGrid& given, std::vector<Vector<const double>>& viewed) const {
-    const auto& [cells, arrays] = given;
-    GridMatrix grid{.cells = {cells.at(0), cells.at(1), cells.at(2)}};
-    const double** const to[] = {&grid.diagonal, &grid.ahead[0], &grid.ahead[1], &grid.ahead[2]};
-    for (std::size_t k = 0; k < 4; k++) {
-      const nb::object& array = arrays.at(k);
-      if (array.is_none()) continue;
-      viewed.push_back(nb::cast<Vector<const double>>(array));
-      require_words(viewed.back(), system.A.n, "an array of the grid's matrix");
-      *to[k] = viewed.back().data();
-    }
-    if (!grid.diagonal) bad_argument("the grid's matrix needs its diagonal");
-    return grid;
-  }
   void take_hierarchy(std::vector<PyLevel> levels) {
     hierarchy_ = std::move(levels);
     auto given = std::make_shared<std::vector<GivenLevel>>();
@@ -158,7 +162,7 @@ struct GivenSystem {
   Array<i32> indices_;
   Array<double> data_;
   Array<i64> cells_;
-  std::vector<Vector<const double>> grid_;
+  Viewed grid_;
   nb::object hmatrix_, coarse_;
   std::tuple<Array<i64>, Array<i32>, Array<double>> inverse_;
 };

@@ -96,10 +96,12 @@ Options with_grid(const System& s, Options o) {
   return o;
 }
 
-void require_like(const GridMatrix& fields, const Extents& cells) {
-  if (cells[0] == 0) bad_argument("the matrix is not given by the fields of a grid, and takes none as new values");
-  if (!fields.is_given() || fields.cells != cells)
-    bad_argument("the matrix is of a grid of " + shown(cells) + " cells, and the new fields are of " + shown(fields.cells));
+void require_like(const GridMatrix& fields, const GridMatrix& before) {
+  if (before.n() == 0) bad_argument("the matrix is not given by the fields of a grid, and takes none as new values");
+  const bool is_alike = fields.cells == before.cells && std::equal(fields.periodic, fields.periodic + 3, before.periodic);
+  if (!fields.is_given() || !is_alike)
+    bad_argument("the matrix is of a grid of " + shown(before.cells) + " cells, and the new fields are of " +
+                 shown(fields.cells) + (fields.cells == before.cells ? ", or periodic in other directions" : ""));
   require_arrays(fields);
 }
 

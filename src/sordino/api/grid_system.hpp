@@ -36,8 +36,8 @@ std::string how_fields_are_taken(const System& system, const Options& options);
 /// matrix is none.
 Options with_grid(const System& system, Options options);
 
-/// Throws bad_argument unless new fields are of a grid of so many cells, and all there.
-void require_like(const GridMatrix& fields, const Extents& cells);
+/// Throws bad_argument unless new fields are all there, and of as many cells, and as periodic, as those before.
+void require_like(const GridMatrix& fields, const GridMatrix& before);
 
 /// Nothing where stays_by_fields(); else the rows, which from now on are the system's matrix. Cost: two passes over them, and a
 /// copy of fields that are on a GPU.

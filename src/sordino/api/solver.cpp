@@ -54,7 +54,7 @@ Solver::Solver(Solver&&) noexcept = default;
 
 Solver::State::State(const System& wanted, const Options& asked)
     : system(wanted),
-      fields_cells(wanted.grid.cells),
+      fields(wanted.grid),
       setup_reason(how_fields_are_taken(system, with_grid(wanted, asked))),
       of_grid(rows_unless_by_fields(system, with_grid(wanted, asked))),
       rows(A),

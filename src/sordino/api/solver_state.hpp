@@ -15,7 +15,7 @@ struct Solver::State {
   System system;
   CsrView& A = system.A;
   Callers callers;
-  Extents fields_cells;                     // of the grid by whose fields the matrix was given; 0: by none
+  GridMatrix fields;                        // by which the matrix was given; its arrays are the first ones
   std::string setup_reason;                 // likewise
   LargeCsr of_grid;                         // A's arrays, if they were made of a grid's fields
   RowsOnHost rows;                          // A's arrays, if they were on a GPU

@@ -103,7 +103,7 @@ void Solver::update_values(const double* values) {
 void Solver::update_values(const GridMatrix& fields) {
   SharedCores all;
   State& s = *state_;
-  require_like(fields, s.fields_cells);
+  require_like(fields, s.fields);
   if (s.system.grid.is_given()) return s.update_fields(fields);
   s.next_values.resize(std::size_t(s.A.nnz()));
   values_of(FieldsOnHost(fields, s.callers.stream()).view(), s.next_values.data());
