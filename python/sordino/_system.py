@@ -123,6 +123,7 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
     """
     M = pair_of(M) if holds_triangles(M) else M
     A, M = _matrix_inside(A), _matrix_inside(M)
+    M = M.matrix() if isinstance(M, GridMatrix) else M
     if hasattr(M, "aspreconditioner") and not is_hierarchy(M):
         M = M.aspreconditioner()
     A, M = host_copy(A, "the matrix"), host_copy(M, "the preconditioner")

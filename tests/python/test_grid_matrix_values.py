@@ -210,6 +210,9 @@ def test_a_preconditioner_of_the_callers_is_taken(fields, rng_of_today):
             found = of_fields.solve(b)
             same(found, of_rows.solve(b))
             assert found.report.setup_reason == ROWS + "the caller brings a preconditioner"
+    inverse = sordino.GridMatrix(*(0.1 * array for array in steps[0]._arrays))
+    by_fields, by_rows = (sordino.solve(steps[0], b, M=M, **common) for M in (inverse, inverse.matrix()))
+    same(by_fields, by_rows)
 
 
 @pytest.mark.parametrize("partition", ["boxes", "metis"])
