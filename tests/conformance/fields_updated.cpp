@@ -66,8 +66,27 @@ TEST("new fields: levels have the bits of those of rows that have new values, ag
         NOTE(shown(cells), ", trial ", trial, ", ", ranks, " ranks, step ", step);
         CHECK(check_same_levels(made, of_rows) >= 1);
         CHECK(made.fits() == of_rows.fits());
+        CHECK(maker->pieces() == 1);
       }
     }
+  }
+}
+
+TEST("new fields: all levels that stay where they are made lie in one piece of memory, whatever the grid") {
+  NOTE(fresh::said());
+  fresh::Random random(935);
+  for (const Extents& cells :
+       {Extents{33, 32, 37}, Extents{67, 71, 73}, Extents{401, 403, 1}, Extents{1, 700, 301}, Extents{70'001, 1, 1}}) {
+    const Fields f = fields::random(cells, {.digits = 2, .solid = 0.1}, random);
+    const std::shared_ptr<GridMaker> maker = grid_maker(-1);
+    const GridMatrix taken = maker->taken(f.view());
+    const auto strengths = maker->strengths(taken);
+    CHECK(maker->pieces() == 1);
+    const Tiling layers = grid_layers(strengths, cells, 1, level_rows_of_cpus);
+    const GridLevels levels(maker, taken, usable_facts(*maker, taken), strengths, partition_in_layers(taken.n(), layers, 1),
+                            level_rows_of_cpus);
+    NOTE(shown(cells), ", ", levels.count(), " levels");
+    CHECK(maker->pieces() == 2);
   }
 }
 

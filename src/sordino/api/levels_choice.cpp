@@ -81,6 +81,7 @@ Taken maker_of(const GridMatrix& given, int gpu, void* stream = nullptr) {
 
 /// What levels can be made of, and what maps constants to zero if it is said to.
 Taken usable(const System& s, const GridMatrix& given, int gpu, void* stream = nullptr) {
+  Range range("look at the fields");
   Taken taken = maker_of(given, gpu, stream);
   taken.facts = usable_facts(*taken.maker, taken.A);
   if (s.nullspace.right.count > 0) require_constant_mapped(taken.facts.sum, taken.facts.magnitudes);

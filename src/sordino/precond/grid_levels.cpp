@@ -10,6 +10,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/base/range.hpp"
 #include "sordino/precond/block_ilu_smoother.hpp"
 #include "sordino/precond/cross_coarsening.hpp"
 #include "sordino/precond/dense_inverse.hpp"
@@ -169,6 +170,7 @@ void GridLevels::add_all(const std::array<double, 3>& strengths, const Partition
 }
 
 void GridLevels::find_all() {
+  Range range("make levels of rows");
   for (int l = 1; l < count() && !below_; l++) {
     if (!level(l).is_made()) find_values_of(l);
     if (mixes_below(l)) aggregate_below(l);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sordino/base/error.hpp"
+#include "sordino/base/range.hpp"
 #include "sordino/precond/dense_inverse.hpp"
 #include "sordino/precond/grid_levels.hpp"
 
@@ -44,6 +45,7 @@ void GridLevels::update(std::shared_ptr<GridMaker> maker, const GridMatrix& A, c
   Made made = made_of(*maker, A, usable);
   maker_ = std::move(maker);  // from here on nothing is refused
   take(std::move(made));
+  Range range("make levels of rows");
   for (int l = 1; l <= last_grid(); l++)
     if (!level(l).is_made()) find_values_of(l);
   if (!below_) return find_inverse();
@@ -58,9 +60,14 @@ void GridLevels::update(std::shared_ptr<GridMaker> maker, const GridMatrix& A, c
 
 /// As far down as levels are large, and one more.
 GridLevels::Made GridLevels::made_of(GridMaker& maker, const GridMatrix& A, const GridFacts& facts) const {
+  Range range("make levels of fields");
+  std::vector<Extents> cells{A.cells};
+  for (std::size_t l = 1; l < levels_.size() && levels_[l - 1].partition.n > most_on_host; l++)
+    cells.push_back(levels_[l].cells);
+  maker.expect(cells);
   Made made{.levels = {maker.first(A)}, .facts = {facts}};
-  for (std::size_t l = 1; l < levels_.size() && levels_[l - 1].partition.n > most_on_host; l++) {
-    made.levels.push_back(maker.next(made.levels.back(), levels_[l - 1].step, levels_[l].cells));
+  for (std::size_t l = 1; l < cells.size(); l++) {
+    made.levels.push_back(maker.next(made.levels.back(), levels_[l - 1].step, cells[l]));
     MadeLevel& last = made.levels.back();
     if (levels_[l].partition.n > most_on_host)
       made.facts.push_back(maker.facts(last.A));
@@ -89,6 +96,7 @@ MadeRows GridLevels::made(int l) const {
 }
 
 void GridLevels::release() {
+  Range range("give back what levels were made of");
   for (GridLevel& level : levels_) level.made = {};
   maker_ = nullptr;
 }

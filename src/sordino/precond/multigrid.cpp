@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "sordino/base/range.hpp"
 #include "sordino/linalg/epilogue.hpp"
 #include "sordino/linalg/single_operator.hpp"
 #include "sordino/precond/grid_transfers.hpp"
@@ -83,13 +84,17 @@ Multigrid::Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const Multig
     : A_(A), levels_(std::move(levels)), cycle_(cycle) {
   const MultigridLevels& g = *levels_;
   const int last = g.count() - 1;
-  for (int l = 0; l < last; l++)
+  for (int l = 0; l < last; l++) {
+    Range range("store a level and its smoother");
     mine_.push_back(std::make_unique<Level>(rank, A, g, l, cycle, l == 0 ? first : g.diagonals(l)));
+  }
   const CsrView inverse = g.last_inverse().view();
   last_ = last == 0 ? std::make_unique<CsrOperator>(rank, inverse, g.partition(last), A.space())
                     : std::make_unique<CsrOperator>(rank, inverse, g.partition(last));
-  for (int l = 0; l < last; l++)
+  for (int l = 0; l < last; l++) {
+    Range range("store a level's transfers");
     mine_[std::size_t(l)]->transfer = g.transfer(rank, l, space(std::size_t(l)), space(std::size_t(l + 1)));
+  }
   last_b_[0] = last_->operand(rank, "b of the last level");
   last_b_[1] = last_->operand(rank, "b of the last level, odd visits");
   if (g.precision(0) != CyclePrecision::full) narrow_ = rank.scalar("to single"), widen_ = rank.scalar("to double");

@@ -65,10 +65,7 @@ class Bench : public cuda::Workbench {
     call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
     blocks_ = 4 * processors;
   }
-  template <class T>
-  T* array(i64 count) {
-    return reinterpret_cast<T*>(arrays_.emplace_back().take(count * i64(sizeof(T))));
-  }
+  Arena& arena() { return arena_; }
   template <class Act>
   void each(const char* name, i64 count, const Act& act) {
     if (count > 0) start(name, run_each<Act>, count, act, count);
@@ -97,7 +94,8 @@ class Bench : public cuda::Workbench {
 
  private:
   i64 blocks_ = 0;  // that fit beside each other
-  std::deque<DeviceArrayOf<char>> arrays_;
+  std::deque<DeviceArrayOf<char>> pieces_;
+  Arena arena_{[this](i64 bytes) { return pieces_.emplace_back().take(bytes); }};
   DeviceArrayOf<double> on_the_way_;  // to another GPU
   Message<SharedFacts> facts_;
 };
@@ -125,10 +123,8 @@ class DevicePlace {
     const cuda::Place place = cuda::place_of(array);
     return place.memory == cuda::Memory::device && place.device == device_;
   }
-  template <class T>
-  T* array(i64 count) {
-    return bench_->array<T>(count);
-  }
+  Arena& arena() { return bench_->arena(); }
+  const Arena& arena() const { return bench_->arena(); }
   template <class Act>
   void each(const char* name, i64 count, const Act& act) {
     bench_->each(name, count, act);
