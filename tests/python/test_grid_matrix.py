@@ -161,9 +161,15 @@ def bench():
 def test_the_benchmark_tells_the_worst_of_all_repeats(bench, monkeypatch):
     turns = iter(["converged", "max_iterations", "converged"])
 
-    def once(A, b, options):
-        seconds = dict.fromkeys(("setup_s", "setup_cpu_s", "first_solve_s", "solve_s"), 1.0)
-        return {**seconds, "iterations": 3, "status": next(turns), "true_residual": 1e-9, "phases": []}
+    def once(A, later, b, options):
+        said = {
+            "iterations": 3,
+            "iterations_later": 3,
+            "true_residual": 1e-9,
+            "phases": [],
+            "phases_of_update": [],
+        }
+        return {**dict.fromkeys(bench.TIMES, 1.0), **said, "status": next(turns)}
 
     monkeypatch.setattr(bench, "once", once)
     given = SimpleNamespace(library="numpy", engine="host", ranks=1, repeats=3)
@@ -191,3 +197,9 @@ def test_the_benchmark_tells_phases(bench, tmp_path, monkeypatch):
     for row in rows:
         assert row["status"] == "converged"
         assert {"sordino: set up", "coarsen the grid"} <= {name for name, _, _ in row["phases"]}
+        assert row["update_s"] > 0
+    expected = {"coarsen the grid", "make levels of fields", "make levels of rows", "fill diagonals"}
+    assert expected <= {name for name, _, _ in rows[0]["phases"]}
+    of_update = {name for name, _, _ in rows[0]["phases_of_update"]}
+    assert expected <= of_update
+    assert not of_update & {"sordino: set up", "record the method", "start the engine"}
