@@ -5,10 +5,10 @@ python bench/multigrid_fields.py [--sizes 64] [--contrasts 1,1000] [--engine hos
 
 The pressure of a ball of another density, 7 points, walls half a cell away, random b, to 1e-8. Given as a GridMatrix
 in memory of the library, or as CSR of the CPU. A line each of the medians: setup and first solve, which records and
-captures, the solves behind it, and new values, of the ball a twentieth of the box further on; then what setup and first
-solve did, by the names of the core's ranges, and what new values did, of the repeat with the least setup. Ranges inside
-others count in both; "take memory for a setup", "free memory of a setup" and "take device memory" say how often the driver
-was asked.
+captures, the solves behind it, and new values, of the ball a twentieth of the box further on; then what setup and
+first solve did, by the names of the core's ranges, and what new values did, of the repeat with the least setup. Ranges
+inside others count in both; "take memory for a setup", "free memory of a setup" and "take device memory" say how often
+the driver was asked.
 """
 
 from __future__ import annotations
