@@ -105,7 +105,8 @@ class GridMatrix:
     def rows(self) -> CsrArrays:
         """The same as rows on the CPU, with an entry for each face between cells, whatever its value."""
         with translated():
-            return CsrArrays(*core().grid_rows(self.arrays(), self.shape[0]), self.shape[0], True)
+            indptr, indices, data = core().grid_rows(self.arrays(), self.shape[0])
+        return CsrArrays(indptr, indices, data, self.shape[0], order_kept=True)
 
     def matrix(self) -> Any:
         """The same as CSR on the CPU, without zeros: a scipy.sparse.csr_array."""

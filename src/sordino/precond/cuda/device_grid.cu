@@ -12,7 +12,7 @@
 namespace sordino {
 namespace {
 
-using cuda::call, cuda::DeviceArrayOf, cuda::Message, cuda::my_number;
+using cuda::call, cuda::DeviceArrayOf, cuda::my_number;
 
 template <class Act>
 __global__ void run_each(Act act, i64 count) {
@@ -72,16 +72,20 @@ class Bench : public cuda::Workbench {
   }
   template <class Term>
   GridFacts sum(const char* name, i64 count, const Term& term) {
-    const SharedFacts nothing{.bound = 0,
-                              .steep = 0,
-                              .not_positive = static_cast<unsigned long long>(GridFacts::none),
-                              .not_finite = static_cast<unsigned long long>(GridFacts::none),
-                              .is_open = 0,
-                              .sum = 0,
-                              .magnitudes = 0};
-    facts_.send({&nothing, 1}, stream());
-    start_blocks(name, run_sum<Term>, std::min(blocks_, blocks_for(count)), term, count, facts_.there.data());
-    const SharedFacts found = heard(facts_);
+    SharedFacts found{.bound = 0,
+                      .steep = 0,
+                      .not_positive = static_cast<unsigned long long>(GridFacts::none),
+                      .not_finite = static_cast<unsigned long long>(GridFacts::none),
+                      .is_open = 0,
+                      .sum = 0,
+                      .magnitudes = 0};
+    // Not pinned, for few words, which would be taken for them alone: what is copied back is waited for before.
+    SharedFacts* const there = facts_.take(1);
+    copy(there, &found, 1, cudaMemcpyHostToDevice);
+    start_blocks(name, run_sum<Term>, std::min(blocks_, blocks_for(count)), term, count, there);
+    wait();
+    fetch(&found, there, 1);
+    wait();
     return {.bound = std::bit_cast<double>(found.bound),
             .steep = i64(found.steep),
             .not_positive = i64(found.not_positive),
@@ -97,7 +101,7 @@ class Bench : public cuda::Workbench {
   std::deque<DeviceArrayOf<char>> pieces_;
   Arena arena_{[this](i64 bytes) { return pieces_.emplace_back().take(bytes); }};
   DeviceArrayOf<double> on_the_way_;  // to another GPU
-  Message<SharedFacts> facts_;
+  DeviceArrayOf<SharedFacts> facts_;
 };
 
 /// A GPU, whatever device is current.
