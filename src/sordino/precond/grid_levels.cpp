@@ -10,6 +10,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/base/range.hpp"
 #include "sordino/precond/block_ilu_smoother.hpp"
 #include "sordino/precond/cross_coarsening.hpp"
 #include "sordino/precond/dense_inverse.hpp"
@@ -146,19 +147,6 @@ void require_positive(const CsrView& A) {
       least_rows);
 }
 
-void require_usable(const GridFacts& facts) {
-  constexpr const char* not_finite = "holds a NaN or Inf, or entries that are too large to add up";
-  const auto refuse = [](i64 row, const char* what) {
-    bad_argument("row " + std::to_string(row) + " of the grid's matrix " + what);
-  };
-  if (facts.not_finite != GridFacts::none && facts.not_finite <= facts.not_positive) refuse(facts.not_finite, not_finite);
-  if (facts.not_positive != GridFacts::none)
-    refuse(facts.not_positive,
-           "has a diagonal that is not positive, and precond mg needs a symmetric positive definite matrix: use precond jacobi "
-           "or none");
-  if (facts.not_finite != GridFacts::none) refuse(facts.not_finite, not_finite);
-}
-
 static_assert(most_aggregated <= GridLevels::most_on_host);  // so that levels of fields are looked at, too
 
 }  // namespace
@@ -181,19 +169,6 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
   find_colours();
 }
 
-GridLevels::GridLevels(std::shared_ptr<GridMaker> maker, const GridMatrix& A, const std::array<double, 3>& strengths,
-                       const Partition& first, i64 alone)
-    : maker_(std::move(maker)), precision_(CyclePrecision::full), smoothing_(Smoothing::chebyshev) {
-  add(A.cells, first, {});
-  const GridFacts facts = maker_->facts(A);
-  require_usable(facts);
-  take_facts(levels_.front(), facts);
-  made_closed_ = !facts.is_open;
-  levels_.front().made = maker_->first(A);
-  add_all(strengths, first, alone);
-  find_all();
-}
-
 /// Whose matrices are still to be found.
 void GridLevels::add_all(const std::array<double, 3>& strengths, const Partition& first, i64 alone) {
   degree_ = levels_.front().has_phases ? 2 : 1;
@@ -206,11 +181,9 @@ void GridLevels::add_all(const std::array<double, 3>& strengths, const Partition
 }
 
 void GridLevels::find_all() {
+  Range range("make levels of rows");
   for (int l = 1; l < count() && !below_; l++) {
-    if (level(l - 1).made.A.is_given())
-      make(l);
-    else
-      find_values_of(l);
+    if (!level(l).is_made()) find_values_of(l);
     if (mixes_below(l)) aggregate_below(l);
   }
   if (!below_) find_inverse();
@@ -222,22 +195,16 @@ void GridLevels::take_facts(GridLevel& level, const GridFacts& facts) {
   level.is_cross = true;
 }
 
-/// A level below one that stays where it is made: this one, too, unless it is small.
-void GridLevels::make(int l) {
-  GridLevel& level = levels_[std::size_t(l)];
-  const GridLevel& fine = levels_[std::size_t(l - 1)];
-  level.made = maker_->next(fine.made, fine.step, level.cells);
-  if (level.partition.n > most_on_host) return take_facts(level, maker_->facts(level.made.A));
-  level.A = maker_->rows(level.made.A);
-  level.made.A = {};
-  level.is_cross = true;
-  level.diagonals = diagonals_of_level(level.A.view());
+/// Of a level below those that stay where they are made. The arrays that it has stay, where operators look.
+void GridLevels::take_rows(GridLevel& level, LargeCsr rows) {
+  if (level.A.n == 0) {
+    level.A = std::move(rows);
+    level.is_cross = true;
+    level.diagonals = diagonals_of_level(level.A.view());
+  } else {
+    std::copy(rows.values.begin(), rows.values.end(), level.A.values.begin());
+  }
   find_facts(level, level.A.view(), false);
-}
-
-void GridLevels::release() {
-  for (GridLevel& level : levels_) level.made = {};
-  maker_ = nullptr;
 }
 
 bool GridLevels::closed() const { return given_.n > 0 ? is_closed(given_) : made_closed_; }
