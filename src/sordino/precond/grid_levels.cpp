@@ -30,12 +30,17 @@ constexpr double uneven = 10;             // of directions' couplings, the stron
 constexpr i64 most_aggregated = 1 << 14;  // rows of a level below which aggregates may be by couplings,
 constexpr i64 aggregated_a_rank = 64;     // and for each rank that owns any
 
-/// Whether the row's columns are of neighbouring cells.
-bool has_neighbours(GridNeighbours& neighbours, const CsrView& A, i64 row, const Extents& at) {
+/// Whether the row's columns are of neighbouring cells, and, if so, whether some are across an edge or a corner.
+std::pair<bool, bool> has_neighbours(GridNeighbours& neighbours, const CsrView& A, i64 row, const Extents& at) {
   const i64 begin = A.begin(row), end = A.begin(row + 1);
-  bool all = true;
-  for (i64 k = begin; k < end; k++) all = all && neighbours.find(row, at, A.indices[k], std::size_t(k - begin)) >= 0;
-  return all;
+  bool has_edges = false;
+  for (i64 k = begin; k < end; k++) {
+    const int found = neighbours.find(row, at, A.indices[k], std::size_t(k - begin));
+    if (found < 0) return {false, false};
+    const Extents by = GridNeighbours::step(found);
+    has_edges |= std::abs(by[0]) + std::abs(by[1]) + std::abs(by[2]) > 1;
+  }
+  return {true, has_edges};
 }
 
 RowFacts facts_of(const CsrView& A, i64 row) {
@@ -62,7 +67,7 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   std::mutex mutex;
   double bound = 0;
   i64 steep_rows = 0;
-  std::atomic<bool> is_cross{true};
+  std::atomic<bool> is_cross{true}, has_edges{false};
   const auto look = [&](i64 begin, i64 end) {
     GridNeighbours neighbours(level.cells);
     const CrossReader cross(A, level.cells);
@@ -72,7 +77,9 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
     for (i64 row = begin; row < end; row++, advance(at, level.cells)) {
       if (looks_at_neighbours && !cross.holds(row, at)) {
         is_cross = false;
-        if (!has_neighbours(neighbours, A, row, at)) return false;
+        const auto [are_neighbours, some_across] = has_neighbours(neighbours, A, row, at);
+        if (!are_neighbours) return false;
+        if (some_across) has_edges = true;
       }
       const RowFacts facts = facts_of(A, row);
       if (!(facts.diagonal > 0)) return false;
@@ -88,7 +95,7 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   const bool found = all_parts(0, A.n, look);
   level.bound = bound;
   level.has_phases = steep_rows * some > A.n;
-  if (looks_at_neighbours) level.is_cross = is_cross;
+  if (looks_at_neighbours) level.is_cross = is_cross, level.has_edges = has_edges;
   return found;
 }
 
@@ -185,7 +192,8 @@ GridLevels::GridLevels(std::shared_ptr<GridMaker> maker, const GridMatrix& A, co
 
 /// Whose matrices are still to be found.
 void GridLevels::add_all(const std::array<double, 3>& strengths, const Partition& first, i64 alone) {
-  degree_ = levels_.front().has_phases ? 2 : 1;
+  is_stretched_ = levels_.front().has_edges && has_stretched_rows(given_, levels_.front().cells);
+  degree_ = levels_.front().has_phases || is_stretched_ ? 2 : 1;
   const auto steps = grid_steps(strengths, levels_.front().cells, first, alone);
   for (std::size_t l = 0; l + 1 < steps.size(); l++) {
     const Extents& cells = steps[l + 1].cells;
