@@ -161,6 +161,9 @@ class Aggregates {
               UnpairedCouplings::Row& unpaired) const {
     double excess = 0;
     for (double value : row) excess += value;
+    // Beside nodes that are held, and not their neighbours, elements leave less than nothing, and halves would leave too
+    // little.
+    if (unpaired_.are_there()) excess = std::max(excess, 0.0);
     const CellPlace places_of[] = {CellPlace(cell % 3), CellPlace(cell / 3 % 3), CellPlace(cell / 9)};
     SideCouplings couplings[3];
     for (std::size_t d = 0; d < 3; d++) couplings[d] = couplings_of(row, at, places_of[d], d);

@@ -30,7 +30,8 @@ constexpr double uneven = 10;             // of directions' couplings, the stron
 constexpr i64 most_aggregated = 1 << 14;  // rows of a level below which aggregates may be by couplings,
 constexpr i64 aggregated_a_rank = 64;     // and for each rank that owns any
 
-/// Whether the row's columns are of neighbouring cells, and, if so, whether some are across an edge or a corner.
+/// Whether the row's columns are of neighbouring cells, and, if so, whether some couple it across an edge or a
+/// corner.
 std::pair<bool, bool> has_neighbours(GridNeighbours& neighbours, const CsrView& A, i64 row, const Extents& at) {
   const i64 begin = A.begin(row), end = A.begin(row + 1);
   bool has_edges = false;
@@ -38,7 +39,7 @@ std::pair<bool, bool> has_neighbours(GridNeighbours& neighbours, const CsrView& 
     const int found = neighbours.find(row, at, A.indices[k], std::size_t(k - begin));
     if (found < 0) return {false, false};
     const Extents by = GridNeighbours::step(found);
-    has_edges |= std::abs(by[0]) + std::abs(by[1]) + std::abs(by[2]) > 1;
+    has_edges |= A.values[k] != 0 && std::abs(by[0]) + std::abs(by[1]) + std::abs(by[2]) > 1;
   }
   return {true, has_edges};
 }
