@@ -1,17 +1,17 @@
 """Preconditioners of grids: iterations and seconds of verified solves with cg, by size and contrast.
 
 python bench/grid_preconditioners.py [--sizes 32,64,96] [--contrasts 1,1000] [--engine host] [--ranks 2]
-    [--problem ball] [--obstacles 0] [--edges 1,1,10] [--grading 1] [--preconds jacobi,block-ilu,mg:v,mg:w] [--storage auto] [--library numpy]
-    [--repeats 3] [--record FILE]
+    [--problem ball] [--obstacles 0] [--edges 1,1,10] [--grading 1] [--preconds jacobi,block-ilu,mg:v,mg:w]
+    [--storage auto] [--library numpy] [--repeats 3] [--record FILE]
 
 Random right-hand sides, to 1e-8; seconds by the wall's clock, and of all cores together, of setup, too. A problem is
 a ball of another density, or `bubbles` or a `free-surface` in a tank, open at the top, with so many obstacles, or there
 `layers` of five cells, light and heavy in turn, which no pairs of cells keep apart, or `cells` of a density each that
 is drawn, in `open-cells` with zero values on all faces, or `bricks`, finite elements of 27 points with a coefficient
-drawn for each, whose edges are as given, in z growing so many times by the grading. Setup is told apart; `mg:w` is precond mg with cycle w,
-`mg:v:single` with cycles in single precision, `mg:v:double:sor` with another smoother, and `mg:f`, which is not
-symmetric, is taken by fcg. What does not converge is a line, too, with its status. With cupy or torch as library b
-and x are on a GPU, and do not travel.
+drawn for each, whose edges are as given, in z growing so many times by the grading. Setup is told apart; `mg:w` is
+precond mg with cycle w, `mg:v:single` with cycles in single precision, `mg:v:double:sor` with another smoother, and
+`mg:f`, which is not symmetric, is taken by fcg. What does not converge is a line, too, with its status. With cupy or
+torch as library b and x are on a GPU, and do not travel.
 """
 
 from __future__ import annotations
