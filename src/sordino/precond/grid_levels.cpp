@@ -13,6 +13,7 @@
 #include "sordino/precond/block_ilu_smoother.hpp"
 #include "sordino/precond/cross_coarsening.hpp"
 #include "sordino/precond/dense_inverse.hpp"
+#include "sordino/precond/eight_colour_smoother.hpp"
 #include "sordino/precond/grid_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
 #include "sordino/precond/grid_steps.hpp"
@@ -244,24 +245,32 @@ bool GridLevels::closed() const { return given_.n > 0 ? is_closed(given_) : made
 void GridLevels::find_colours() {
   if (smoothing_ != Smoothing::sor) return;
   for (int l = 0; l < last_grid(); l++) {
-    const auto [row, column] = coupled_in_colour(matrix(l), level(l).cells);
-    levels_[std::size_t(l)].has_two_colours = row < 0;
-    if (l == 0 && row >= 0)
-      bad_argument("smoother sor is for cells of two colours, as with 7 points, and on a grid of " + shown(level(0).cells) +
-                   " cells " + std::to_string(row) + " and " + std::to_string(column) +
+    int& colours = levels_[std::size_t(l)].colours;
+    const auto coupled = [&] { return coupled_in_colour(matrix(l), level(l).cells, colours); };
+    colours = 2;
+    if (coupled().first < 0) continue;
+    colours = 8;
+    const auto [row, column] = coupled();
+    if (row < 0) continue;
+    colours = 0;
+    if (l == 0)
+      bad_argument("smoother sor is for cells of two colours, as with 7 points, or of eight, as with 27, and on a grid of " +
+                   shown(level(0).cells) + " cells " + std::to_string(row) + " and " + std::to_string(column) +
                    ", which are coupled, have the same one: use smoother block-ilu or chebyshev");
   }
 }
 
 std::unique_ptr<LevelSmoother> GridLevels::smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const {
   if (l < last_grid() && smoothing_ == Smoothing::block_ilu) return std::make_unique<BlockIluSmoother>(rank, *this, l, A);
-  if (l < last_grid() && level(l).has_two_colours) return std::make_unique<RedBlackSmoother>(rank, *this, l, A.space());
+  if (l < last_grid() && level(l).colours == 2) return std::make_unique<RedBlackSmoother>(rank, *this, l, A.space());
+  if (l < last_grid() && level(l).colours == 8) return std::make_unique<EightColourSmoother>(rank, *this, l, A.space());
   return MultigridLevels::smoother(rank, l, A, inverse_diagonal);
 }
 
 SmootherSize GridLevels::smoother_size(int l, int rank, i64 ghosts, bool device) const {
   if (l < last_grid() && smoothing_ == Smoothing::block_ilu) return BlockIluSmoother::size_of(*this, l, rank, ghosts, device);
-  if (l < last_grid() && level(l).has_two_colours) return RedBlackSmoother::size_of(level(l), rank);
+  if (l < last_grid() && level(l).colours == 2) return RedBlackSmoother::size_of(level(l), rank);
+  if (l < last_grid() && level(l).colours == 8) return EightColourSmoother::size_of(level(l), rank);
   return MultigridLevels::smoother_size(l, rank, ghosts, device);
 }
 

@@ -38,7 +38,7 @@ struct GridLevel {
   Partition adding = {};               // of those whose aggregates lie on a rank; ranks own whole ones of the level above
   Diagonals diagonals = {};            // by which A is stored; of the first level none: that is the caller's choice
   double bound = 0;                    // of the eigenvalues of diag(A)^-1 A
-  bool has_two_colours = false;        // of cells that are coupled with those of the other one alone; looked for if it matters
+  int colours = 0;                     // 2 or 8, of cells that are coupled with those of others alone; looked for if it matters
   double damping = 1;                  // of tiles that smooth it (block_ilu_smoother.hpp)
   bool has_phases = false;             // whose couplings differ a hundredfold and more in some rows
   bool is_cross = false;               // cells are coupled through faces alone, and not across the ends of the box
@@ -98,8 +98,7 @@ class GridLevels final : public MultigridLevels {
   /// holds as little as a ninth of what does not, in those that are paired.
   double interval() const override { return is_stretched_ ? 8 : 4; }
   int degree() const override { return degree_; }  // where phases meet, or cells are so, corrections want more smoothing
-  /// What was asked for, but of levels that have not two colours, as periodic ones of odd many cells, and of aggregates, the
-  /// polynomial.
+  /// What was asked for, but of levels without colours, as periodic ones of odd many cells, and of aggregates, the polynomial.
   std::unique_ptr<LevelSmoother> smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const override;
   SmootherSize smoother_size(int l, int rank, i64 ghosts, bool device) const override;
   const CsrMatrix& last_inverse() const override { return below_ ? below_->last_inverse() : last_inverse_; }
