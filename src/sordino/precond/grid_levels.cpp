@@ -14,6 +14,7 @@
 #include "sordino/precond/block_ilu_smoother.hpp"
 #include "sordino/precond/cross_coarsening.hpp"
 #include "sordino/precond/dense_inverse.hpp"
+#include "sordino/precond/eight_colour_smoother.hpp"
 #include "sordino/precond/grid_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
 #include "sordino/precond/grid_steps.hpp"
@@ -37,12 +38,18 @@ bool has_phases(i64 steep, i64 n) {
   return double(steep) > std::min(some * double(n), some_of_section * std::pow(double(n), 2.0 / 3));
 }
 
-/// Whether the row's columns are of neighbouring cells.
-bool has_neighbours(GridNeighbours& neighbours, const CsrView& A, i64 row, const Extents& at) {
+/// Whether the row's columns are of neighbouring cells, and, if so, whether some couple it across an edge or a
+/// corner.
+std::pair<bool, bool> has_neighbours(GridNeighbours& neighbours, const CsrView& A, i64 row, const Extents& at) {
   const i64 begin = A.begin(row), end = A.begin(row + 1);
-  bool all = true;
-  for (i64 k = begin; k < end; k++) all = all && neighbours.find(row, at, A.indices[k], std::size_t(k - begin)) >= 0;
-  return all;
+  bool has_edges = false;
+  for (i64 k = begin; k < end; k++) {
+    const int found = neighbours.find(row, at, A.indices[k], std::size_t(k - begin));
+    if (found < 0) return {false, false};
+    const Extents by = GridNeighbours::step(found);
+    has_edges |= A.values[k] != 0 && std::abs(by[0]) + std::abs(by[1]) + std::abs(by[2]) > 1;
+  }
+  return {true, has_edges};
 }
 
 RowFacts facts_of(const CsrView& A, i64 row) {
@@ -69,7 +76,7 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   std::mutex mutex;
   double bound = 0;
   i64 steep_rows = 0, uneven_rows = 0;
-  std::atomic<bool> is_cross{true};
+  std::atomic<bool> is_cross{true}, has_edges{false};
   const auto look = [&](i64 begin, i64 end) {
     GridNeighbours neighbours(level.cells);
     const CrossReader cross(A, level.cells);
@@ -79,7 +86,9 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
     for (i64 row = begin; row < end; row++, advance(at, level.cells)) {
       if (looks_at_neighbours && !cross.holds(row, at)) {
         is_cross = false;
-        if (!has_neighbours(neighbours, A, row, at)) return false;
+        const auto [are_neighbours, some_across] = has_neighbours(neighbours, A, row, at);
+        if (!are_neighbours) return false;
+        if (some_across) has_edges = true;
       }
       const RowFacts facts = facts_of(A, row);
       if (!(facts.diagonal > 0)) return false;
@@ -98,7 +107,7 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   level.bound = bound;
   level.has_phases = has_phases(steep_rows, A.n);
   level.is_uneven = uneven_rows > 0;
-  if (looks_at_neighbours) level.is_cross = is_cross;
+  if (looks_at_neighbours) level.is_cross = is_cross, level.has_edges = has_edges;
   return found;
 }
 
@@ -171,7 +180,8 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
 
 /// Whose matrices are still to be found.
 void GridLevels::add_all(const std::array<double, 3>& strengths, const Partition& first, i64 alone) {
-  degree_ = levels_.front().has_phases ? 2 : 1;
+  is_stretched_ = levels_.front().has_edges && has_stretched_rows(given_, levels_.front().cells);
+  degree_ = levels_.front().has_phases || is_stretched_ ? 2 : 1;
   const auto steps = grid_steps(strengths, levels_.front().cells, first, alone);
   for (std::size_t l = 0; l + 1 < steps.size(); l++) {
     const Extents& cells = steps[l + 1].cells;
@@ -213,24 +223,32 @@ bool GridLevels::closed() const { return given_.n > 0 ? is_closed(given_) : made
 void GridLevels::find_colours() {
   if (smoothing_ != Smoothing::sor) return;
   for (int l = 0; l < last_grid(); l++) {
-    const auto [row, column] = coupled_in_colour(matrix(l), level(l).cells);
-    levels_[std::size_t(l)].has_two_colours = row < 0;
-    if (l == 0 && row >= 0)
-      bad_argument("smoother sor is for cells of two colours, as with 7 points, and on a grid of " + shown(level(0).cells) +
-                   " cells " + std::to_string(row) + " and " + std::to_string(column) +
+    int& colours = levels_[std::size_t(l)].colours;
+    const auto coupled = [&] { return coupled_in_colour(matrix(l), level(l).cells, colours); };
+    colours = 2;
+    if (coupled().first < 0) continue;
+    colours = 8;
+    const auto [row, column] = coupled();
+    if (row < 0) continue;
+    colours = 0;
+    if (l == 0)
+      bad_argument("smoother sor is for cells of two colours, as with 7 points, or of eight, as with 27, and on a grid of " +
+                   shown(level(0).cells) + " cells " + std::to_string(row) + " and " + std::to_string(column) +
                    ", which are coupled, have the same one: use smoother block-ilu or chebyshev");
   }
 }
 
 std::unique_ptr<LevelSmoother> GridLevels::smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const {
   if (l < last_grid() && smoothing_ == Smoothing::block_ilu) return std::make_unique<BlockIluSmoother>(rank, *this, l, A);
-  if (l < last_grid() && level(l).has_two_colours) return std::make_unique<RedBlackSmoother>(rank, *this, l, A.space());
+  if (l < last_grid() && level(l).colours == 2) return std::make_unique<RedBlackSmoother>(rank, *this, l, A.space());
+  if (l < last_grid() && level(l).colours == 8) return std::make_unique<EightColourSmoother>(rank, *this, l, A.space());
   return MultigridLevels::smoother(rank, l, A, inverse_diagonal);
 }
 
 SmootherSize GridLevels::smoother_size(int l, int rank, i64 ghosts, bool device) const {
   if (l < last_grid() && smoothing_ == Smoothing::block_ilu) return BlockIluSmoother::size_of(*this, l, rank, ghosts, device);
-  if (l < last_grid() && level(l).has_two_colours) return RedBlackSmoother::size_of(level(l), rank);
+  if (l < last_grid() && level(l).colours == 2) return RedBlackSmoother::size_of(level(l), rank);
+  if (l < last_grid() && level(l).colours == 8) return EightColourSmoother::size_of(level(l), rank);
   return MultigridLevels::smoother_size(l, rank, ghosts, device);
 }
 

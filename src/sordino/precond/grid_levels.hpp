@@ -38,11 +38,12 @@ struct GridLevel {
   Partition adding = {};               // of those whose aggregates lie on a rank; ranks own whole ones of the level above
   Diagonals diagonals = {};            // by which A is stored; of the first level none: that is the caller's choice
   double bound = 0;                    // of the eigenvalues of diag(A)^-1 A
-  bool has_two_colours = false;        // of cells that are coupled with those of the other one alone; looked for if it matters
+  int colours = 0;                     // 2 or 8, of cells that are coupled with those of others alone; looked for if it matters
   double damping = 1;                  // of tiles that smooth it (block_ilu_smoother.hpp)
   bool has_phases = false;             // whose couplings differ a hundredfold and more in some rows
   bool is_uneven = false;    // whose couplings differ tenfold in any; of levels that are made where they lie not known
   bool is_cross = false;     // cells are coupled through faces alone, and not across the ends of the box
+  bool has_edges = false;    // cells are coupled across edges or corners, too
   bool is_periodic = false;  // across the ends of ranks' layers
   // [rows of the level before] P^T, by cells whose aggregates take, and P, by cells that take; of the first level empty
   LargeArray<CellWeights> to_this = {}, from_this = {};
@@ -101,10 +102,11 @@ class GridLevels final : public MultigridLevels {
   CyclePrecision precision(int l) const override { return l < first_in_double_ ? precision_ : CyclePrecision::full; }
   int exponent() const override { return exponent_; }
   double bound(int l) const override { return below_ && l >= last_grid() ? below_->bound(l - last_grid()) : level(l).bound; }
-  double interval() const override { return 4; }   // other levels have twice as wide cells
-  int degree() const override { return degree_; }  // where phases meet, corrections want more smoothing
-  /// What was asked for, but of levels that have not two colours, as periodic ones of odd many cells, and of aggregates, the
-  /// polynomial.
+  /// Other levels have twice as wide cells. Of finite elements of stretched cells what alternates across directions that wait
+  /// holds as little as a ninth of what does not, in those that are paired.
+  double interval() const override { return is_stretched_ ? 8 : 4; }
+  int degree() const override { return degree_; }  // where phases meet, or cells are so, corrections want more smoothing
+  /// What was asked for, but of levels without colours, as periodic ones of odd many cells, and of aggregates, the polynomial.
   std::unique_ptr<LevelSmoother> smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const override;
   SmootherSize smoother_size(int l, int rank, i64 ghosts, bool device) const override;
   const CsrMatrix& last_inverse() const override { return below_ ? below_->last_inverse() : last_inverse_; }
@@ -137,7 +139,8 @@ class GridLevels final : public MultigridLevels {
   std::vector<GridLevel> levels_;
   std::unique_ptr<AlgebraicLevels> below_;  // the first of its levels is the last one of cells
   bool below_fits_ = true;                  // they have taken the last values
-  int degree_ = 1;                          // of the first values
+  int degree_ = 1;                          // of the first values,
+  bool is_stretched_ = false;               // as this: cells with couplings across edges, some rows far longer than wide
   CyclePrecision precision_;
   Smoothing smoothing_;
   int exponent_ = 0, first_in_double_ = 0;
