@@ -64,10 +64,10 @@ inline GridMatrix grid_of(const PyGrid& given, i64 n, Viewed& viewed) {
 using PyLevel = std::tuple<PyCsr, std::tuple<i64, i64>, PyCsr>;
 
 /// The arrays of a matrix, and what else Python gives a solver: product and preconditioner (functions), diagonal, inverse
-/// (three arrays of CSR), grid_matrix (cells, the arrays diagonal, x, y and z of the host or of a GPU, or None where a direction
-/// has one cell, and which directions are periodic), hierarchy (of each level below A P, its shape, and the matrix), nullspace and left_nullspace
-/// (arrays of shape (k, n)), cuts, cells, look_every, look_x, and words: 2 where all values are complex, and all arrays of
-/// them, here and in a solve, pairs of doubles.
+/// (three arrays of CSR), grid_matrix (cells, the arrays diagonal, x, y and z of the host or of a GPU, or None where a
+/// direction has one cell, and which directions are periodic), hierarchy (of each level below A P, its shape, and the matrix),
+/// nullspace and left_nullspace (arrays of shape (k, n)), cuts, cells, look_every, look_x, and words: 2 where all values are
+/// complex, and all arrays of them, here and in a solve, pairs of doubles.
 struct GivenSystem {
   GivenSystem(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& given)
       : indptr_(indptr), indices_(indices), data_(data) {

@@ -117,7 +117,7 @@ TEST("fields: what wants rows gets them") {
   }
 }
 
-TEST("fields: bad ones are refused with a sentence, and there are no new values") {
+TEST("fields: bad ones are refused with a sentence, and there are no new values of rows") {
   fresh::Random random(916);
   const Extents cells{33, 32, 36};
   const Fields good = fields::random(cells, {}, random);

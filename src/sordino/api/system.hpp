@@ -29,7 +29,7 @@ struct System {
   const hmatrix::HMatrix* coarse = nullptr;
   const hmatrix::ComplexHMatrix* complex_coarse = nullptr;
   /// Or the fields of a grid, whose arrays must outlive the solver's setup; of A there is n. Rows are made of them where
-  /// something else than levels of mg wants them (grid_system.hpp), and otherwise there are no new values.
+  /// something else than levels of mg wants them (grid_system.hpp).
   GridMatrix grid = {};
   CsrView A = {};                     // its arrays must outlive the solver; of a function: n and words
   HostFunction preconditioner = {};   // z = M^-1 r, for the methods that take any operator

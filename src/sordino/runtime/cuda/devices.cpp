@@ -1,9 +1,12 @@
 #include "sordino/runtime/cuda/devices.hpp"
 
 #include <cuda_runtime_api.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 
+#include "sordino/base/range.hpp"
 #include "sordino/config.hpp"
 #include "sordino/runtime/architectures.hpp"
 
@@ -35,9 +38,9 @@ std::string why_no_kernels(const std::vector<Device>& devices) {
          ": SORDINO_CUDA_ARCHITECTURES=" + wanted + " pip install . in the folder of the sources";
 }
 
-}  // namespace
-
-DeviceReport device_report() {
+/// Properties of a GPU are long in coming.
+DeviceReport looked_up() {
+  Range range("look for GPUs");
   DeviceReport report;
   int n = 0, v = 0;
   if (cudaRuntimeGetVersion(&v) == cudaSuccess) report.runtime = version(v);
@@ -72,6 +75,18 @@ DeviceReport device_report() {
     report.reason = why;
   }
   return report;
+}
+
+}  // namespace
+
+/// What is there stays so in a process; what forks has no GPUs of its parent's.
+DeviceReport device_report() {
+  static std::mutex mutex;
+  static DeviceReport known;
+  static pid_t of = 0;
+  std::lock_guard lock(mutex);
+  if (of != getpid() || !known.reason.empty()) known = looked_up(), of = getpid();
+  return known;
 }
 
 }  // namespace sordino::cuda
