@@ -15,24 +15,11 @@
 #include "sordino/base/range.hpp"
 #include "sordino/base/shared_cores.hpp"
 #include "sordino/comm/communicator.hpp"
-#include "sordino/config.hpp"
-#if SORDINO_WITH_CUDA
-#include "sordino/api/cuda/gpu_of.hpp"
-#endif
 
 namespace sordino {
 namespace {
 
 constexpr int solution_channel = 2, method_channel = 7;
-
-/// CUDA's number of the one that sets up for the engine, -1: there is none.
-int gpu_of([[maybe_unused]] const Engine& engine) {
-#if SORDINO_WITH_CUDA
-  return cuda::gpu_of(engine);
-#else
-  return -1;
-#endif
-}
 
 }  // namespace
 
