@@ -150,3 +150,24 @@ TEST("shared levels: rows that are coupled with other processes' alone are gathe
   CHECK_THROWS(with_levels(A, partition, run, 100, nothing, n - 1), Error,
                "would leave 240 of 240, and more than 239 rows are not gathered");
 }
+
+TEST("shared levels of rows that nobody is coupled with: few are inverted, many refused") {
+  auto identity = [](i64 n) {
+    CsrMatrix A{.n = n, .indptr = {0}, .indices = {}, .values = std::vector<double>(std::size_t(n), 2.0)};
+    for (i64 i = 0; i < n; i++) A.indices.push_back(i32(i)), A.indptr.push_back(i + 1);
+    return A;
+  };
+  const Run run{{1, 2}};
+  for (i64 n : {300, 2049}) {
+    const CsrMatrix A = identity(n);
+    auto look = [&](const SharedLevels& levels, const CsrView&, Rank&) {
+      CHECK(levels.count() == 1);
+      CHECK(levels.last_inverse().n == n);
+    };
+    auto make = [&] { with_levels(A, balance(A.view(), run.all()), run, 100, look); };
+    if (n == 300)
+      make();
+    else
+      CHECK_THROWS(make(), Error, "on 3 ranks ends with 2049 of them, more than 2048, which are inverted");
+  }
+}

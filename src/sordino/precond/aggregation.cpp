@@ -169,13 +169,6 @@ i64 owners(const std::vector<i64>& cuts) {
   return count;
 }
 
-void require_few(i64 rows, int ranks) {
-  if (rows > most_inverted)
-    bad_argument("precond amg adds up rows that are strongly coupled, and on " + std::to_string(ranks) +
-                 (ranks == 1 ? " rank" : " ranks") + " ends with " + std::to_string(rows) + " of them, more than " +
-                 std::to_string(most_inverted) + ", which are inverted: use precond jacobi");
-}
-
 /// The next level, and where ranks' rows of it begin; none where it would have too many rows.
 std::optional<AggregatedLevel> next_level(LevelMaker& maker, const CsrView& A, std::vector<i64>& cuts) {
   const i64 ranks = owners(cuts);
@@ -200,6 +193,13 @@ std::optional<AggregatedLevel> next_level(std::unique_ptr<LevelMaker>& gpu, cons
 }
 
 }  // namespace
+
+void require_few(i64 rows, int ranks) {
+  if (rows > most_inverted)
+    bad_argument("precond amg adds up rows that are strongly coupled, and on " + std::to_string(ranks) +
+                 (ranks == 1 ? " rank" : " ranks") + " ends with " + std::to_string(rows) + " of them, more than " +
+                 std::to_string(most_inverted) + ", which are inverted: use precond jacobi");
+}
 
 MapMatrix interpolation(const Aggregates& aggregates) {
   const i64 rows = i64(aggregates.of.size());

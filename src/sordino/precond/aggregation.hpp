@@ -39,6 +39,9 @@ struct AggregatedLevel {
 std::vector<AggregatedLevel> aggregated_levels(const CsrView& A, const Partition& first,
                                                std::unique_ptr<LevelMaker> gpu = nullptr, i64 least_on_gpu = 1 << 13);
 
+/// Throws bad_argument with that sentence, of so many rows of a level that is not coarsened.
+void require_few(i64 rows, int ranks);
+
 /// Pairs of pairs of rows, of parts that begin where `cuts` says, numbered as their first rows are. What is strong for a pair
 /// must be so for its rows, too: one that is all of its phase is coupled with others weakly, and smoothing on the level of its
 /// rows could not tell two of them apart in one aggregate.

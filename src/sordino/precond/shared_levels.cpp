@@ -22,12 +22,12 @@ std::vector<T> joined(const std::vector<std::vector<T>>& parts) {
   return all;
 }
 
-Error too_large(i64 left, i64 rows, i64 most) {
-  return Error(Errc::bad_argument, "precond amg pairs rows of a rank that are strongly coupled, which would leave " +
-                                       std::to_string(left) + " of " + std::to_string(rows) + ", and more than " +
-                                       std::to_string(most) +
-                                       " rows are not gathered: number rows so that neighbours are of one process, or use "
-                                       "precond jacobi");
+/// A level whose next one would have so many rows.
+void require_fewer(i64 left, i64 rows, i64 most_gathered) {
+  if (double(left) > most_left * double(rows))
+    bad_argument("precond amg pairs rows of a rank that are strongly coupled, which would leave " + std::to_string(left) +
+                 " of " + std::to_string(rows) + ", and more than " + std::to_string(most_gathered) +
+                 " rows are not gathered: number rows so that neighbours are of one process, or use precond jacobi");
 }
 
 /// Of ranks whose rows begin there, [ranks + 1], in the numbers of one process; in the whole's, of all processes.
@@ -109,8 +109,13 @@ bool SharedLevels::add_level(Rank& rank, std::vector<i64>& cuts) {
   Aggregates found = fours(local(l), cuts, [&](Aggregates a) { return told(std::move(a)); });
   const i64 rows = above.partition.n;
   if (double(told.all()) > most_within * double(rows) && rows <= most_gathered_) return false;
-  if (double(told.all()) > most_left * double(rows)) refused_ = too_large(told.all(), rows, most_gathered_);
-  if (refused_) return false;
+  try {  // by all processes alike, which come to an end together before they say so
+    if (told.all() == 0) require_few(rows, above.partition.ranks());
+    require_fewer(told.all(), rows, most_gathered_);
+  } catch (const Error& error) {
+    refused_ = error;
+  }
+  if (refused_ || told.all() == 0) return false;
   above.P = interpolation(found);
   above.R = transposed(above.P.view());
   above.bound = bound_of(rank, l);
