@@ -60,7 +60,7 @@ class RowsSolver:
     **options
         Those of :class:`sordino.Solver`, the same in all processes but for ``ranks`` (of each process; one,
         unless said otherwise, if there are several) and ``devices``. ``engine="model"`` and the solver
-        ``gatherbicgstab`` are for one process.
+        ``gatherbicgstab`` are for one process; ``precond="mg"`` and what needs the whole diagonal are refused.
 
     Raises
     ------

@@ -28,23 +28,6 @@ namespace {
 
 constexpr int channel = 5;
 
-double digest(const Options& options) {
-  Options o = options;
-  Digest d;
-  o.fields([&](const std::string& name, auto& value, const char*, const char*, const std::vector<std::string>&) {
-    if (name != "ranks" && name != "devices") d.take(value);
-  });
-  return d.number();
-}
-
-double digest(const std::optional<Machine>& machine) {
-  Digest d;
-  if (!machine) return d.number();
-  Machine::fields(*machine, [&](const char*, const auto& value, const char*, const char*) { d.take(value); });
-  for (auto& [command, pace] : machine->paces) d.take(command), d.take(pace.bandwidth), d.take(pace.spread);
-  return d.number();
-}
-
 }  // namespace
 
 struct RowsSolver::State {
@@ -212,11 +195,17 @@ void RowsSolver::State::choose_method() {
   const bool said = options.symmetry == "hermitian" || options.symmetry == "symmetric";
   const bool found = (said || (options.symmetry == "auto" && automatic && positive)) && symmetric(A);
   if (said && !found) bad_argument("symmetry is said to be " + options.symmetry + ", and the matrix is not symmetric");
-  const MethodEntry& named = sordino::method(!automatic ? options.solver : found && positive ? "cg" : "bicgstab");
+  const char* const cg = has_levels(options.precond) && options.cycle == "f" ? "fcg" : "cg";
+  const MethodEntry& named = sordino::method(!automatic ? options.solver : found && positive ? cg : "bicgstab");
   chosen.method = &method_in_schedule(named, options);
-  if (!automatic) chosen.why_method = "asked for";
-  if (automatic && !(found && positive))
-    chosen.why_method = positive ? "the matrix is not symmetric" : "the diagonal of the matrix is not positive";
+  if (!automatic)
+    chosen.why_method = "asked for";
+  else if (!positive)
+    chosen.why_method = "the diagonal of the matrix is not positive";
+  else if (!found)
+    chosen.why_method = "the matrix is not symmetric";
+  else if (named.flexible)
+    chosen.why_method = "the preconditioner is not symmetric";
 }
 
 // By the rows of all. Slabs in the middle have two neighbours, and who has the most ghosts is waited for.
