@@ -1,4 +1,6 @@
-"""What each process of test_rows_mpi.py runs for algebraic multigrid. It says "well" in the end."""
+"""What each process of test_rows_mpi.py runs for algebraic multigrid, on engine host, or that of SORDINO_TEST_ENGINE.
+
+It says "well" in the end."""
 
 import os
 
@@ -10,7 +12,8 @@ import sordino
 from sordino.problems import multiphase, pressure_steps
 
 RNG = np.random.default_rng(int(os.environ.get("SORDINO_TEST_SEED", "0")))  # the same in all processes
-AMG = {**QUICK, "precond": "amg", "rtol": 1e-8}
+ENGINE = os.environ.get("SORDINO_TEST_ENGINE", "host")
+AMG = {**QUICK, "engine": ENGINE, "precond": "amg", "rtol": 1e-8}
 
 
 def alone(A, b, **options):
@@ -47,7 +50,7 @@ def iterations():
             {"cycle": "w"},
             {"cycle": "f"},
             {"level_rows": 0},
-            {"ranks": 2},
+            {"ranks": 2 if ENGINE == "host" else 1},
         ):
             most = alone(A, b, **{**options, "ranks": 1})
             with sordino.RowsSolver(COMM, rows, **{**AMG, **options}) as solver:

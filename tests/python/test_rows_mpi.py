@@ -57,6 +57,18 @@ def test_multigrid_of_rows_over_mpi4py(with_mpi4py, processes):
     assert done.stdout.split().count("well") == processes
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("processes", [2, 4])
+def test_multigrid_of_rows_on_gpus(with_mpi4py, processes, monkeypatch):
+    found = core().devices()
+    if len(found["devices"]) < processes:
+        pytest.skip(f"{processes} GPUs are needed: {found['reason'] or 'there are fewer'}")
+    monkeypatch.setenv("SORDINO_TEST_ENGINE", "cuda")
+    done = with_mpi4py(processes, LEVELS)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    assert done.stdout.split().count("well") == processes
+
+
 @pytest.mark.parametrize("processes", [1, 2, 4])
 def test_the_example(with_mpi4py, processes):
     done = with_mpi4py(processes, EXAMPLES / "from_mpi4py.py", 10_000)
