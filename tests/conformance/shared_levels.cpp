@@ -61,8 +61,18 @@ bool on_one(const Partition& rows) { return rows.rows(0) == rows.n; }
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-10 * b; }
 
+/// Rows [n / 5, 4 n / 5) are coupled with nobody.
+CsrMatrix with_solid_middle(CsrMatrix A) {
+  auto solid = [&](i64 i) { return i >= A.n / 5 && i < 4 * A.n / 5; };
+  for (i64 i = 0; i < A.n; i++)
+    for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++)
+      if (const i64 j = A.indices[std::size_t(k)]; i != j && (solid(i) || solid(j))) A.values[std::size_t(k)] = 0;
+  return A;
+}
+
 std::vector<CsrMatrix> matrices_of(fresh::Random& random) {
-  return {poisson(17, 15, 19, 7, 1e3), poisson(40, 31, 1, 7, 1e-3), with_solids(random, poisson(12, 15, 9, 7, 1e3), 0.3)};
+  return {poisson(17, 15, 19, 7, 1e3), poisson(40, 31, 1, 7, 1e-3), with_solids(random, poisson(12, 15, 9, 7, 1e3), 0.3),
+          with_solid_middle(poisson(11, 12, 20, 7, 1.0))};
 }
 
 }  // namespace
@@ -112,29 +122,34 @@ TEST("shared levels of rows in random order are made of all rows, as by one proc
   });
 }
 
-TEST("shared levels of new values along the same aggregates: bits of levels that are made of four times the values") {
+TEST("shared levels of new values are along the same aggregates, as of one process with all rows") {
   NOTE(fresh::said());
   fresh::Random random(863);
-  for (CsrMatrix A : matrices_of(random)) {
-    CsrMatrix more = A;
-    for (double& value : more.values) value *= 4;
+  for (const CsrMatrix& A : matrices_of(random)) {
+    CsrMatrix B = A;
+    for (i64 i = 0; i < A.n; i++)
+      for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++)
+        if (A.indices[std::size_t(k)] == i) B.values[std::size_t(k)] *= random.real(1, 2);
     const Run run{{1, 2, 1}};
     const Partition partition = balance(A.view(), run.all());
-    std::vector<std::vector<double>> inverses(run.ranks.size());
-    with_levels(more, partition, run, 150, [&](const SharedLevels& of, const CsrView&, Rank& rank) {
-      inverses[std::size_t(rank.id())] = of.last_inverse().values;
-    });
-    with_levels(A, partition, run, 150, [&](SharedLevels& levels, const CsrView& rows, Rank& rank) {
-      const std::vector<double> first = levels.last_inverse().values;
-      CsrView updated = rows;
-      std::vector<double> values(rows.values, rows.values + rows.nnz());
-      for (double& value : values) value *= 4;
-      updated.values = values.data();
-      levels.update(updated);
-      CHECK(same_bits(levels.last_inverse().values, inverses[std::size_t(rank.id())]));
-      levels.update(rows);
-      CHECK(same_bits(levels.last_inverse().values, first));
-    });
+    AlgebraicLevels whole(A.view(), partition);
+    whole.update(B.view());
+    for (i64 alone : {0, 150})
+      with_levels(A, partition, run, alone, [&](SharedLevels& levels, const CsrView& rows, Rank&) {
+        NOTE(A.n, " rows, alone ", alone);
+        const std::vector<double> first = levels.last_inverse().values;
+        CsrView updated = rows;
+        updated.values = B.values.data() + (rows.values - A.values.data());
+        levels.update(updated);
+        for (int l = 0; l + 1 < levels.count() && !(alone > 0 && on_one(levels.partition(l))); l++) {
+          CHECK(same_rows(levels.matrix(l), whole.matrix(l)));
+          CHECK(near(levels.bound(l), whole.bound(l)));
+        }
+        if (alone == 0) CHECK(same_bits(levels.last_inverse().values, whole.last_inverse().values));
+        CHECK(!same_bits(levels.last_inverse().values, first));
+        levels.update(rows);
+        CHECK(same_bits(levels.last_inverse().values, first));
+      });
   }
 }
 

@@ -73,6 +73,23 @@ def few_rows():
             assert done.report.one_level == (n <= 64) and done.iterations <= 12
 
 
+def solid_cells():
+    """The rows of one process are coupled with nobody: it owns nothing of the levels below."""
+    A = sp.csr_array(sordino.poisson(12, 11, 10, contrast=10.0))
+    here = mine(A)[1]
+    firsts = COMM.allgather((here.start, here.stop))
+    solid = np.zeros(A.shape[0], dtype=bool)
+    for first, end in {firsts[-1], firsts[len(firsts) // 2]} if COMM.size > 1 else ():
+        solid[first:end] = True
+    row = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    A.data[(solid[row] | solid[A.indices]) & (row != A.indices)] = 0
+    b = RNG.standard_normal(A.shape[0])
+    rows, here = mine(A)
+    for options in ({}, {"level_rows": 0}, {"level_rows": 0, "cycle": "w"}):
+        with sordino.RowsSolver(COMM, rows, **{**AMG, **options}) as solver:
+            assert solved(solver, A, b, here).iterations <= 20
+
+
 def new_values():
     """Along the same aggregates; refused ones change nothing."""
     A = sp.csr_array(multiphase(12, 11, 13, contrast=1e3, seed=4).A)
@@ -154,7 +171,7 @@ def refusals():
 
 
 if __name__ == "__main__":
-    for part in (iterations, few_rows, new_values, phases_move, closed_boxes, refusals):
+    for part in (iterations, few_rows, solid_cells, new_values, phases_move, closed_boxes, refusals):
         print(part.__name__, flush=True)
         part()
     COMM.Barrier()
