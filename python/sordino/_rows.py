@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from . import _nullspace, _options
+from ._core_rows import CoreRows, Refused
 from ._matrix import MOST_ROWS, as_vector
 from ._native import core, translated
 from ._placement import check_transport, describe, reckoned_with
@@ -24,8 +25,6 @@ from .log import logger
 from .report.record import Report
 
 T = TypeVar("T")
-#: Code and sentence of what this process refuses, and all are to refuse with it.
-Refused = tuple[str, str]
 
 
 class RowsSolver:
@@ -61,7 +60,7 @@ class RowsSolver:
     **options
         Those of :class:`sordino.Solver`, the same in all processes but for ``ranks`` (of each process; one,
         unless said otherwise, if there are several) and ``devices``. ``engine="model"`` and the solver
-        ``gatherbicgstab`` are for one process.
+        ``gatherbicgstab`` are for one process; ``precond="mg"`` and what needs the whole diagonal are refused.
 
     Raises
     ------
@@ -112,20 +111,17 @@ class RowsSolver:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._nnz = len(arrays[1]) if arrays else 0
-        with translated():
-            native = core().RowsSolver(
-                foreign,
-                arrays,
-                -1 if first is None else first,
-                self._options,
-                refused or no_arrays or no_row or no_null,
-                _columns(indptr),
-                described,
-                given,
-            )
-        self._core: Any = native
+        start, columns = -1 if first is None else first, _columns(indptr)
+        unusable = refused or no_arrays or no_row or no_null
+
+        def make(values: np.ndarray | None, refused: Refused | None) -> Any:
+            taken = arrays if values is None or arrays is None else (*arrays[:2], values)
+            no = refused or unusable
+            return core().RowsSolver(foreign, taken, start, checked, no, columns, described, given)
+
+        self._held = CoreRows(make, self._nnz)
         # One that is left at the end of the program goes before mpi4py finalises MPI there.
-        self._closing = weakref.finalize(self, _close, native, self._process)
+        self._closing = weakref.finalize(self, self._held.close)
 
     def close(self) -> None:
         """End the solver: its threads, its memory, its duplicate of the communicator. Every process comes here, but
@@ -207,11 +203,14 @@ class RowsSolver:
         right, start = given or (None, None)
         with self._lock, translated():
             raw = dict(native.solve(right, start, overrides or {}, refused or no_options))
+        self._held.levels.note(raw)
         report = self._report(raw, overrides or {})
         return deliver(Solution(restorer(b)(raw["x"]), report, (report,)), on_failure)
 
     def update_values(self, values: npt.ArrayLike) -> None:
-        """Give the matrix new values in the same pattern; nothing is set up anew. Collective.
+        """Give the matrix new values in the same pattern; nothing is set up anew, but with ``precond="amg"`` all, as
+        by :meth:`sordino.Solver.update_values`, where levels are worn: the new ones come before the old ones go.
+        Collective.
 
         Parameters
         ----------
@@ -223,10 +222,10 @@ class RowsSolver:
         BadArgument
             In all processes, with the same sentence; the old values stay.
         """
-        native = self._native()
-        data, refused = _judged(lambda: _real(values, "the array of new values"))
-        with self._lock, translated():
-            native.update_values(data, self._nnz, refused)
+        self._native()
+        data, refused = _judged(lambda: self._new_values(values))
+        with self._lock:
+            self._held.update(data, refused)
 
     def __repr__(self) -> str:
         if not self._closing.alive:
@@ -239,10 +238,16 @@ class RowsSolver:
             raise Unsupported("this solver was set up before a fork and works in the parent process only")
         if not self._closing.alive:
             raise BadArgument("this solver has been closed")
-        return self._core
+        return self._held.native
 
     def _vectors(self, b: Any, x0: Any) -> tuple[np.ndarray, np.ndarray | None]:
         return self._vector(b, "b"), None if x0 is None else self._vector(x0, "x0")
+
+    def _new_values(self, values: Any) -> np.ndarray:
+        data = _real(values, "the array of new values")
+        if len(data) != self._nnz:
+            raise BadArgument(f"the array of new values has {len(data)} values, and {self._nnz} are expected")
+        return data
 
     def _vector(self, values: Any, what: str) -> np.ndarray:
         values = host_array(values, what)
@@ -258,18 +263,13 @@ class RowsSolver:
         names = ("solver", "s", "precond", "storage", "engine", "ranks")
         chosen = {name: raw[name] for name in names if name in raw}
         report = Report.from_core(
-            raw,
+            self._held.levels.told(raw, self.n),
             options={**self.options, **overrides, **chosen},
             problem={"n": self.n, "rows": self._rows, "nnz": self._nnz},
             machine=self._machine,
         )
         logger.info("%s after %d iterations: %s", report.status, report.iterations, report.reason)
         return report
-
-
-def _close(native: Any, process: int) -> None:
-    if os.getpid() == process:  # the ranks of a solver are threads of the process that made it
-        native.close()
 
 
 def _judged(job: Callable[[], T]) -> tuple[T | None, Refused | None]:

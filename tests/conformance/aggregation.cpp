@@ -188,14 +188,7 @@ TEST("amg: every method that takes any preconditioner, with the same bits on hos
 TEST("amg: rows in any order are solved on any number of ranks, and keep theirs with new values") {
   NOTE(fresh::said());
   fresh::Random random(850);
-  const matrices::Rows rows = matrices::rows(poisson(24, 24, 24, 7, 100));
-  std::vector<i32> place(rows.size());
-  std::iota(place.begin(), place.end(), 0);
-  for (std::size_t i = place.size(); i-- > 1;) std::swap(place[i], place[std::size_t(random.whole(0, i64(i)))]);
-  matrices::Rows shuffled(rows.size());
-  for (std::size_t i = 0; i < rows.size(); i++)
-    for (auto [j, value] : rows[i]) shuffled[std::size_t(place[i])][place[std::size_t(j)]] = value;
-  const CsrMatrix A = matrices::csr(shuffled);
+  const CsrMatrix A = shuffled(random, poisson(24, 24, 24, 7, 100));
   const auto b = random.normals(A.n);
   std::vector<double> tenfold = A.values;
   for (double& v : tenfold) v *= 10;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "problems.hpp"
 #include "sordino/linalg/csr_operator.hpp"
@@ -25,6 +26,23 @@ inline CsrMatrix with_solids(fresh::Random& random, CsrMatrix A, double part, do
       if (solid[std::size_t(i)] || solid[std::size_t(j)]) value = i == j ? diagonal : 0;
     }
   return A;
+}
+
+/// Row and column i as row and column place[i].
+inline CsrMatrix reordered(const CsrMatrix& A, const std::vector<i32>& place) {
+  const matrices::Rows rows = matrices::rows(A);
+  matrices::Rows to(rows.size());
+  for (std::size_t i = 0; i < rows.size(); i++)
+    for (auto [j, value] : rows[i]) to[std::size_t(place[i])][place[std::size_t(j)]] = value;
+  return matrices::csr(to);
+}
+
+/// Rows and columns in random order.
+inline CsrMatrix shuffled(fresh::Random& random, const CsrMatrix& A) {
+  std::vector<i32> place(std::size_t(A.n));
+  std::iota(place.begin(), place.end(), 0);
+  for (std::size_t i = place.size(); i-- > 1;) std::swap(place[i], place[std::size_t(random.whole(0, i64(i)))]);
+  return reordered(A, place);
 }
 
 inline double relative_residual(const CsrMatrix& A, const std::vector<double>& x, const std::vector<double>& b) {

@@ -226,5 +226,15 @@ def test_what_it_is_not_for_is_refused() -> None:
         sordino.Unsupported,
     )
     refused(sp.linalg.aslinearoperator(A) * 1, "amg needs the entries of the matrix")
-    with pytest.raises(sordino.Unsupported, match="precond amg is not supported here: use jacobi"):
-        sordino.RowsSolver(None, [0, 1], [0], [4.0], solver="cg", precond="amg", engine="host")
+
+
+def test_rows_of_one_process_have_the_levels_of_the_whole_matrix() -> None:
+    A, options = scattered(20, 10.0), {**OPTIONS, "precond": "amg", "ranks": 2}
+    A.sort_indices()
+    b = np.random.default_rng(1).standard_normal(A.shape[0])
+    with sordino.RowsSolver(None, A, **options) as rows:
+        report = rows.solve(b).report
+        assert report.iterations == sordino.solve(A, b, **options).iterations
+        rows.update_values(2 * A.data)
+        report = rows.solve(b).report
+        assert (report.levels_made, report.levels_reused) == (1, 1)

@@ -1,4 +1,5 @@
-"""``sordino.RowsSolver`` over mpi4py's communicators: what rows_program.py and rows_nullspaces.py say."""
+"""``sordino.RowsSolver`` over mpi4py's communicators: what rows_program.py, rows_nullspaces.py and
+rows_levels.py say."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from sordino._native import core
 
 PROGRAM = Path(__file__).with_name("rows_program.py")
 NULLSPACES = Path(__file__).with_name("rows_nullspaces.py")
+LEVELS = Path(__file__).with_name("rows_levels.py")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 pytestmark = pytest.mark.mpi
@@ -44,6 +46,25 @@ def with_mpi4py(mpirun_python):
 @pytest.mark.parametrize("processes", [1, 2, 4])
 def test_rows_over_mpi4py(with_mpi4py, processes, program):
     done = with_mpi4py(processes, program)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    assert done.stdout.split().count("well") == processes
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3, 4])
+def test_multigrid_of_rows_over_mpi4py(with_mpi4py, processes):
+    done = with_mpi4py(processes, LEVELS)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    assert done.stdout.split().count("well") == processes
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("processes", [2, 4])
+def test_multigrid_of_rows_on_gpus(with_mpi4py, processes, monkeypatch):
+    found = core().devices()
+    if len(found["devices"]) < processes:
+        pytest.skip(f"{processes} GPUs are needed: {found['reason'] or 'there are fewer'}")
+    monkeypatch.setenv("SORDINO_TEST_ENGINE", "cuda")
+    done = with_mpi4py(processes, LEVELS)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     assert done.stdout.split().count("well") == processes
 

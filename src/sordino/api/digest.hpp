@@ -4,7 +4,9 @@
 #include <string>
 #include <type_traits>
 
+#include "sordino/api/options.hpp"
 #include "sordino/base/types.hpp"
+#include "sordino/runtime/machine.hpp"
 
 namespace sordino {
 
@@ -30,5 +32,9 @@ class Digest {
  private:
   u64 hash_ = 0xcbf29ce484222325u;  // FNV-1a
 };
+
+/// Of what processes must give alike: all options but ranks and devices.
+double digest(const Options& options);
+double digest(const std::optional<Machine>& machine);
 
 }  // namespace sordino

@@ -14,6 +14,7 @@
 #endif
 #if SORDINO_WITH_CUDA
 #include "sordino/api/cuda/engines.hpp"
+#include "sordino/api/cuda/gpu_of.hpp"
 #endif
 
 namespace sordino {
@@ -94,6 +95,14 @@ AllReduceOptions all_reduce_of(const Options& o) {
 }
 
 }  // namespace
+
+int gpu_of([[maybe_unused]] const Engine& engine) {
+#if SORDINO_WITH_CUDA
+  return cuda::gpu_of(engine);
+#else
+  return -1;
+#endif
+}
 
 int number_of_processes() {
 #if SORDINO_WITH_MPI

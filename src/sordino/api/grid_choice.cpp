@@ -39,24 +39,9 @@ void check_levels(const Options& o, const Choice& c) {
                                        o.cycle_precision + "' adds up: use solver cg or fcg, or cycle_precision double");
 }
 
-/// What levels that are no grid's have no kernels for.
-void require_double(const Options& o, const std::string& what) {
-  if (precision_of(o.cycle_precision) != CyclePrecision::full)
-    throw Error(Errc::unsupported, "cycle_precision '" + o.cycle_precision +
-                                       "' is for precond mg, whose levels are grids, and " + what +
-                                       " computes in double: use cycle_precision double");
-}
-
-void require_polynomial(const Options& o, const std::string& what) {
-  if (smoothing_of(o.smoother) != Smoothing::chebyshev)
-    throw Error(Errc::unsupported, "smoother '" + o.smoother + "' is for precond mg, whose levels are grids, and " + what +
-                                       " is smoothed by polynomials: use smoother chebyshev");
-}
-
 void check_aggregates(const System& s, const Options& o) {
   require_one_rank(o, "precond amg");
-  require_double(o, "precond amg");
-  require_polynomial(o, "precond amg");
+  require_usual_cycle(o, "precond amg");
   require_positive_diagonal(s.A, "precond amg");
 }
 
@@ -65,8 +50,7 @@ void check_hierarchy(const System& s, const Options& o) {
     bad_argument("a hierarchy of multigrid needs the entries of the matrix, which is " + std::string(s.stands_as()));
   if (s.A.is_complex()) throw Error(Errc::unsupported, "a hierarchy of multigrid is for real matrices: use jacobi or none");
   require_one_rank(o, "a hierarchy");
-  require_double(o, "a hierarchy");
-  require_polynomial(o, "a hierarchy");
+  require_usual_cycle(o, "a hierarchy");
   validate(s.A, *s.hierarchy);
 }
 
@@ -83,6 +67,20 @@ Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, 
 }
 
 }  // namespace
+
+void require_usual_cycle(const Options& o, const std::string& what) {
+  if (precision_of(o.cycle_precision) != CyclePrecision::full)
+    throw Error(Errc::unsupported, "cycle_precision '" + o.cycle_precision +
+                                       "' is for precond mg, whose levels are grids, and " + what +
+                                       " computes in double: use cycle_precision double");
+  if (smoothing_of(o.smoother) != Smoothing::chebyshev)
+    throw Error(Errc::unsupported, "smoother '" + o.smoother + "' is for precond mg, whose levels are grids, and " + what +
+                                       " is smoothed by polynomials: use smoother chebyshev");
+}
+
+i64 level_rows_of(const Options& o, bool of_gpus) {
+  return o.level_rows.value_or(of_gpus ? level_rows_of_gpus : level_rows_of_cpus);
+}
 
 void check_grid(const System& s, const Options& o, const Choice& c) {
   if (c.preconditioner == "block-ilu") check_tiles(s, o);
@@ -102,7 +100,7 @@ void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool d
     Range range("aggregate the rows");
     c.levels = std::make_shared<AlgebraicLevels>(s.A, partition_of(s, c, ranks), gpu);
   }
-  const i64 alone = o.level_rows.value_or(is_of_gpus(o, device, machine) ? level_rows_of_gpus : level_rows_of_cpus);
+  const i64 alone = level_rows_of(o, is_of_gpus(o, device, machine));
   if (o.precond == "mg") set_levels(c, s, o, ranks, alone, gpu);
   settle_levels(c, s, o, ranks, device, alone);
 }

@@ -8,6 +8,13 @@ namespace sordino {
 /// What can be said before the number of ranks is known. Throws bad_argument with one sentence.
 void check_grid(const System& system, const Options& options, const Choice& choice);
 
+/// That cycles of levels that are no grid's are what they can be: in double, smoothed by polynomials. Throws unsupported.
+/// `what` they are: "precond amg".
+void require_usual_cycle(const Options& options, const std::string& what);
+
+/// Of what rows a level may have at most that lives on one rank; `of_gpus`: of an engine whose commands take long to launch.
+i64 level_rows_of(const Options& options, bool of_gpus);
+
 /// Sets the tiling of block-ilu, the layers and levels of mg, or the levels of amg or a hierarchy, and decides between jacobi
 /// and mg for precond=auto (levels_choice.hpp). `machine`: a described one, if there is any. Throws as choose_tiling(),
 /// GridLevels() and AlgebraicLevels(). `gpu`: CUDA's number of the one that makes levels of amg, or of a grid's fields; -1:

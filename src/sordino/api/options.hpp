@@ -128,8 +128,8 @@ void Options::fields(V&& v) {
     cycle_choices);
   v("level_rows", level_rows, "solve",
     "of precond mg on several ranks: coarse levels of at most so many rows live on one rank, of up to 8 times as many on 64, "
-    "and so on; 0: on fewer ranks only where their layers of cells cannot be paired; auto: 16,384 on GPUs and described "
-    "machines whose commands take a microsecond to launch, 512 on others",
+    "and so on, and of amg, where processes bring rows, those on one; 0: on fewer ranks only where their layers of cells "
+    "cannot be paired; auto: 16,384 on GPUs and described machines whose commands take a microsecond to launch, 512 on others",
     any);
   v("smoother", smoother, "solve",
     "of precond mg, what smooths a level: chebyshev, a polynomial; sor, relaxation of red and black cells in turn, of 7 "

@@ -207,14 +207,6 @@ void check_incomplete(const System& s, const Options& o, Choice& c) {
   require_incomplete_fits(c, [&] { return finds_symmetric(c, s); });
 }
 
-/// M of an F-cycle is not symmetric.
-void check_cycle(const System& s, const Options& o, const Choice& c) {
-  const bool cycles = has_levels(c.preconditioner) || s.hierarchy != nullptr;
-  if (cycles && o.cycle == "f" && c.method->needs_spd && !c.method->flexible)
-    throw Error(Errc::unsupported, "cycle f is not symmetric, which solver " + c.method->name +
-                                       " needs: use solver fcg, richardson, bicgstab or gmres, or cycle v or w");
-}
-
 /// By the diagonal of what is multiplied with inside.
 template <class V>
 std::unique_ptr<Preconditioner> inner_bicgstab_of(Part& p, Rank& rank, const hmatrix::HMatrixOf<V>& matrix, const Choice& c,
@@ -292,6 +284,12 @@ int looks_at_x(const Choice& c, const Options& o) { return c.levels ? std::min(o
 
 }  // namespace
 
+void require_cycle_fits(const Options& o, const Choice& c) {
+  if (o.cycle == "f" && c.method->needs_spd && !c.method->flexible)
+    throw Error(Errc::unsupported, "cycle f is not symmetric, which solver " + c.method->name +
+                                       " needs: use solver fcg, richardson, bicgstab or gmres, or cycle v or w");
+}
+
 Choice choose(const System& s, const Options& o) {
   validate(o);
   if (s.has_entries()) validate(s.A);
@@ -316,7 +314,7 @@ Choice choose(const System& s, const Options& o) {
         of_hmatrix(s, [](const auto& H) { return std::make_shared<const CsrMatrix>(hmatrix::inverse_of_diagonal_leaves(H)); });
   check_grid(s, o, c);
   check_incomplete(s, o, c);
-  check_cycle(s, o, c);
+  if (has_levels(c.preconditioner) || s.hierarchy) require_cycle_fits(o, c);
   const bool needs_spd = c.preconditioner == "chebyshev" || has_levels(c.preconditioner) || s.hierarchy != nullptr;
   if (needs_spd && !finds_symmetric(c, s))
     bad_argument((s.hierarchy ? "a hierarchy of multigrid" : "precond " + c.preconditioner) +

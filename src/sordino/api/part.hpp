@@ -48,6 +48,9 @@ inline trsv::Incomplete incomplete(const std::string& precond) {
 /// Whether it is a cycle of multigrid, of a grid or of aggregates.
 inline bool has_levels(const std::string& precond) { return precond == "mg" || precond == "amg"; }
 
+/// Throws unsupported where a cycle is f, whose M is not symmetric, and the method needs that.
+void require_cycle_fits(const Options& options, const Choice& choice);
+
 /// Checks options and system, and decides all but what hangs on the number of ranks: the storage, how many steps cbcg takes at
 /// once, and, for solver=auto and a symmetric positive definite matrix, whether it stays cg (method_choice.hpp). Throws
 /// bad_argument or unsupported with one sentence.

@@ -13,6 +13,7 @@
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/method_choice.hpp"
 #include "sordino/api/part.hpp"
+#include "sordino/api/rows_levels.hpp"
 #include "sordino/api/singular.hpp"
 #include "sordino/api/symmetry.hpp"
 #include "sordino/api/whole_vectors.hpp"
@@ -26,23 +27,6 @@ namespace sordino {
 namespace {
 
 constexpr int channel = 5;
-
-double digest(const Options& options) {
-  Options o = options;
-  Digest d;
-  o.fields([&](const std::string& name, auto& value, const char*, const char*, const std::vector<std::string>&) {
-    if (name != "ranks" && name != "devices") d.take(value);
-  });
-  return d.number();
-}
-
-double digest(const std::optional<Machine>& machine) {
-  Digest d;
-  if (!machine) return d.number();
-  Machine::fields(*machine, [&](const char*, const auto& value, const char*, const char*) { d.take(value); });
-  for (auto& [command, pace] : machine->paces) d.take(command), d.take(pace.bandwidth), d.take(pace.spread);
-  return d.number();
-}
 
 }  // namespace
 
@@ -110,11 +94,13 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
   s.choice = make_engine(s.options, s.machine.value_or(Machine{}), s.accord.processes(), s.A.rows());
   settle_method(s.chosen, s.system, s.options, s.machine, [&] { return s.load(); });
   Partition partition = s.partition();
+  if (has_levels(s.chosen.preconditioner)) s.chosen.levels = levels_of_rows(s.A, s.options, partition, s.engine(), s.accord);
   s.parts.resize(std::size_t(s.engine().local_ranks()));
   s.engine().run([&](Rank& rank) {
     SharedCores share(s.engine().local_ranks());
     s.part(rank) = build_part(rank, s.system, s.chosen, s.options, partition);
   });
+  if (s.chosen.levels) s.chosen.levels->release();
   require_pivots(s.parts.front().refused_row, s.chosen);
   s.setup_seconds = seconds_now() - begin;
 }
@@ -178,21 +164,23 @@ void RowsSolver::State::choose() {
     throw Error(Errc::unsupported, "precond block-ilu is not supported here: the processes' rows may cut tiles");
   if (options.scalars != "device")
     throw Error(Errc::unsupported, "scalars are computed by the commands that use them here: leave scalars out");
-  if (has_levels(options.precond))
-    throw Error(Errc::unsupported, "precond " + options.precond + " is not supported here: use jacobi");
+  if (options.precond == "mg")
+    throw Error(Errc::unsupported, "precond mg is not supported here: the processes' rows may cut layers of cells: use amg");
   accord.together([&] {
     require_devices(options);
     chosen.preconditioner = choose_preconditioner(A, options.precond);
     if (chosen.preconditioner == "chebyshev") chosen.bound = spectral_bound(A);
   });
   if (options.precond == "chebyshev") chosen.bound = accord.most({chosen.bound})[0];
-  bool any_none = accord.most({chosen.preconditioner == "none" ? 1.0 : 0.0})[0] != 0;  // auto: by the rows of each
-  if (any_none) chosen.preconditioner = "none";
+  if (accord.most({chosen.preconditioner == "none" ? 1.0 : 0.0})[0] != 0)  // auto: by the rows of each
+    chosen.preconditioner = "none";
   chosen.storage.name = "csr";
   choose_method();
   accord.together([&] { require_roots(*chosen.method, chosen.preconditioner, A); });
   if (chosen.preconditioner == "chebyshev" || is_incomplete(chosen.preconditioner)) require_any_preconditioner(*chosen.method);
-  require_incomplete_fits(chosen, [&] { return options.symmetry != "general" && symmetric(A); });
+  const auto is_symmetric = [&] { return options.symmetry != "general" && symmetric(A); };
+  require_incomplete_fits(chosen, is_symmetric);
+  if (has_levels(chosen.preconditioner)) require_levels_fit(A, options, chosen, accord, is_symmetric);
   if (chosen.method->replicated && !alone())
     throw Error(Errc::unsupported, "solver " + chosen.method->name +
                                        " keeps whole vectors on every rank, and here each process has its rows only");
@@ -207,11 +195,17 @@ void RowsSolver::State::choose_method() {
   const bool said = options.symmetry == "hermitian" || options.symmetry == "symmetric";
   const bool found = (said || (options.symmetry == "auto" && automatic && positive)) && symmetric(A);
   if (said && !found) bad_argument("symmetry is said to be " + options.symmetry + ", and the matrix is not symmetric");
-  const MethodEntry& named = sordino::method(!automatic ? options.solver : found && positive ? "cg" : "bicgstab");
+  const char* const cg = has_levels(options.precond) && options.cycle == "f" ? "fcg" : "cg";
+  const MethodEntry& named = sordino::method(!automatic ? options.solver : found && positive ? cg : "bicgstab");
   chosen.method = &method_in_schedule(named, options);
-  if (!automatic) chosen.why_method = "asked for";
-  if (automatic && !(found && positive))
-    chosen.why_method = positive ? "the matrix is not symmetric" : "the diagonal of the matrix is not positive";
+  if (!automatic)
+    chosen.why_method = "asked for";
+  else if (!positive)
+    chosen.why_method = "the diagonal of the matrix is not positive";
+  else if (!found)
+    chosen.why_method = "the matrix is not symmetric";
+  else if (named.flexible)
+    chosen.why_method = "the preconditioner is not symmetric";
 }
 
 // By the rows of all. Slabs in the middle have two neighbours, and who has the most ghosts is waited for.
@@ -365,17 +359,16 @@ void RowsSolver::update_values(const double* values) {
     if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
     require_roots(*s.chosen.method, s.chosen.preconditioner, updated);
     if (s.chosen.preconditioner == "chebyshev") bound = spectral_bound(updated);
+    if (s.chosen.levels) require_positive_diagonal(updated, "precond amg");
   });
   if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = s.accord.most({bound})[0];
   require_mapped_to_zero(updated, s.system.nullspace, s.options, s.accord);
   require_incomplete_fits(s.chosen, [&] { return s.symmetric(updated); });
   refactorize(s.engine(), s.parts, s.chosen, updated, s.A);
+  if (s.chosen.levels) s.chosen.levels->update(updated);
   s.values.swap(s.next_values);
   s.A = updated;
-  s.engine().run([&](Rank& rank) {
-    Part& p = s.part(rank);
-    p.update_values(rank, s.A, nullptr, s.chosen.bound);
-  });
+  s.engine().run([&](Rank& rank) { s.part(rank).update_values(rank, s.A, nullptr, s.chosen.bound); });
 }
 
 void RowsSolver::set_stream(void* stream) { state_->callers.set_stream(stream); }

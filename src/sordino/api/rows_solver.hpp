@@ -20,7 +20,7 @@ class RowsSolver {
   /// rank a process if there are several. `arrays`: what holds indptr and indices, where that is not the caller's care; it is
   /// dropped when nothing reads them any more, which after a lost rank is never. `machine`, the same in all processes, is what
   /// the model engine runs on, and what solver=auto goes by (method_choice.hpp). `nullspace`: as of a System, each vector by
-  /// the rows that are here, from the same first row on. Throws Error.
+  /// the rows that are here, from the same first row on. Precond amg: precond/shared_levels.hpp. Throws Error.
   RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays = nullptr,
              const std::optional<Machine>& machine = {}, const Nullspace& nullspace = {});
   ~RowsSolver();
@@ -38,7 +38,8 @@ class RowsSolver {
   /// Ends the running solve in all processes at their next iteration, with the best x so far and this status, which is not
   /// converged. From any thread, but when no solve runs it is forgotten.
   void stop(Status reason);
-  /// New values [entries of this process] for the same pattern, copied. If they are refused, the old ones stay.
+  /// New values [entries of this process] for the same pattern, copied. If they are refused, the old ones stay. Of precond
+  /// amg: through the same aggregates, as of a Solver.
   void update_values(const double* values);
   /// As of a Solver.
   void set_stream(void* stream);

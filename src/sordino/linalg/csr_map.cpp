@@ -12,15 +12,20 @@ namespace {
 
 CsrSlice slice_of(const MapView& A, const Partition& rows, int rank) {
   const i64 first = rows.first_row(rank), end = rows.first_row(rank + 1);
-  return {first, end - first, A.indptr[first], A.indptr[end] - A.indptr[first]};
+  return {first, end - first, A.begin(first), A.begin(end) - A.begin(first)};
 }
 
 /// As what Layout::pointers() and others that look at rows alone take.
-CsrView rows_of(const MapView& A) { return {.n = A.rows, .indptr = A.indptr, .indices = A.indices, .values = A.values}; }
+CsrView rows_of(const MapView& A) {
+  return {.n = A.rows, .indptr = A.indptr, .indices = A.indices, .values = A.values, .first_row = A.first_row};
+}
 
 std::vector<i64> foreign_columns(const MapView& A, const CsrSlice& slice, const Partition& columns, int rank) {
-  return CsrOperator::columns_outside_of(A.indices + slice.first_entry, slice.entries, columns.first_row(rank),
-                                         columns.first_row(rank + 1));
+  std::vector<i64> found =
+      CsrOperator::columns_outside_of(A.indices + slice.first_entry, slice.entries, columns.first_row(rank) - A.first_column,
+                                      columns.first_row(rank + 1) - A.first_column);
+  for (i64& column : found) column += A.first_column;
+  return found;
 }
 
 }  // namespace
@@ -66,11 +71,12 @@ CsrMap::~CsrMap() = default;
 CsrMap::CsrMap(Rank& rank, const MapView& A, const Partition& rows, int row_space, const Partition& columns, int column_space)
     : column_space_(column_space) {
   const CsrSlice slice = slice_of(A, rows, rank.id());
-  const std::vector<i64> ghosts = foreign_columns(A, slice, columns, rank.id());
-  const i64 begin = columns.first_row(rank.id()), end = columns.first_row(rank.id() + 1);
+  std::vector<i64> ghosts = foreign_columns(A, slice, columns, rank.id());
   exchange_ = make_halo(rank, columns, rank.space(column_space), ghosts);
+  const i64 begin = columns.first_row(rank.id()) - A.first_column, end = columns.first_row(rank.id() + 1) - A.first_column;
+  for (i64& column : ghosts) column -= A.first_column;
   split_ = CsrOperator::interior_and_boundary(rank.space(row_space), slice.first_row, 1, [&](i64 row) {
-    return std::any_of(A.indices + A.indptr[row], A.indices + A.indptr[row + 1], [&](i32 c) { return c < begin || c >= end; });
+    return std::any_of(A.indices + A.begin(row), A.indices + A.begin(row + 1), [&](i32 c) { return c < begin || c >= end; });
   });
   const i32* viewed = A.indices + slice.first_entry;
   std::vector<i32> renumbered;

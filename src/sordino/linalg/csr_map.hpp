@@ -7,14 +7,20 @@
 
 namespace sordino {
 
-/// A rectangular matrix in CSR that somebody else owns. Columns of a row in increasing order; rows may be empty.
+/// A rectangular matrix in CSR that somebody else owns, or consecutive rows of it. Columns of a row in increasing order; rows
+/// may be empty.
 struct MapView {
-  i64 rows = 0, columns = 0;
-  const i64* indptr = nullptr;     // [rows + 1]
-  const i32* indices = nullptr;    // [nnz]
+  i64 rows = 0, columns = 0;       // of the matrix
+  const i64* indptr = nullptr;     // [rows + 1], or of the rows that are held
+  const i32* indices = nullptr;    // [nnz] counted from first_column
   const double* values = nullptr;  // [nnz]
 
-  i64 nnz() const { return indptr[rows]; }
+  i64 first_row = 0;     // of those held
+  i64 first_column = 0;  // may be negative
+
+  i64 begin(i64 row) const { return indptr[row - first_row]; }  // as of a CsrView
+
+  i64 nnz() const { return indptr[rows]; }  // where all rows are held
 };
 
 /// Owned arrays of the same shape.
@@ -34,8 +40,9 @@ MapMatrix transposed(const MapView& A);
 
 class CsrMap {
  public:
-  /// Collective. Its rows are dealt out as those of `row_space`, which has that partition, and what it is applied to as those
-  /// of `column_space`. Values are viewed on the host, as in CsrOperator. Synchronizes all ranks once.
+  /// Collective. `A` holds this rank's rows at least. Rows are dealt out as those of `row_space`, which has that partition,
+  /// and what it is applied to as those of `column_space`. Values are viewed on the host, as in CsrOperator. Synchronizes all
+  /// ranks once.
   CsrMap(Rank& rank, const MapView& A, const Partition& rows, int row_space, const Partition& columns, int column_space);
   ~CsrMap();
 

@@ -142,44 +142,12 @@ void for_aggregates(const CsrView& A, const MapView& P, const MapView& R, const 
       least_rows);
 }
 
-CsrMatrix coarse_matrix(const CsrView& A, const MapView& P) {
-  const MapMatrix R = transposed(P);
-  CsrMatrix to{.n = P.columns, .indptr = std::vector<i64>(std::size_t(P.columns) + 1, 0), .indices = {}, .values = {}};
-  for_aggregates(A, P, R.view(), [&](i64 row, const Couplings& found) {
-    i64 count = 0;
-    for (std::size_t k = 0; k < found.entries.size(); k++)
-      count += k == 0 || found.entries[k].first != found.entries[k - 1].first;
-    to.indptr[std::size_t(row) + 1] = count;
-  });
-  std::partial_sum(to.indptr.begin(), to.indptr.end(), to.indptr.begin());
-  to.indices.resize(std::size_t(to.indptr.back()));
-  to.values.resize(to.indices.size());
-  sum_over_aggregates(A, P, R.view(), to);
-  return to;
-}
-
-/// Pairs of pairs. What is strong for a pair must be so for its rows, too: one that is all of its phase is coupled with others
-/// weakly, and smoothing on the level of its rows could not tell two of them apart in one aggregate.
-Aggregates fours(const CsrView& A, const std::vector<i64>& cuts) {
-  const std::vector<Coupled> rows = couplings_of(A);
-  Aggregates first = pairs(A, rows, Lonely::outside, cuts);
-  const CsrMatrix between = coarse_matrix(A, interpolation(first).view());
-  std::vector<Coupled> of_pairs = couplings_of(between.view());
-  for (std::size_t i = 0; i < rows.size(); i++)
-    if (first.of[i] != outside) {
-      double& most = of_pairs[std::size_t(first.of[i])].most;
-      most = std::max(most, rows[i].most / over_correction);  // as the entries between pairs
-    }
-  Aggregates second = pairs(between.view(), of_pairs, Lonely::alone, first.cuts);
-  for (i32& of : first.of)
-    if (of != outside) of = second.of[std::size_t(of)];
-  return {std::move(first.of), std::move(second.cuts)};
-}
-
 class HostLevels final : public LevelMaker {
  public:
-  Aggregates aggregates(const CsrView& A, const std::vector<i64>& cuts) override { return fours(A, cuts); }
-  CsrMatrix coarse(const CsrView& A, const MapView& P) override { return coarse_matrix(A, P); }
+  Aggregates aggregates(const CsrView& A, const std::vector<i64>& cuts) override {
+    return fours(A, cuts, [](Aggregates found) { return found; });
+  }
+  CsrMatrix coarse(const CsrView& A, const MapView& P) override { return coarse_matrix(A, P, transposed(P).view()); }
 };
 
 /// Aggregates of rows of all ranks, of which the one that has an aggregate's first row owns it.
@@ -199,13 +167,6 @@ i64 owners(const std::vector<i64>& cuts) {
   i64 count = 0;
   for (std::size_t r = 0; r + 1 < cuts.size(); r++) count += cuts[r] < cuts[r + 1];
   return count;
-}
-
-void require_few(i64 rows, int ranks) {
-  if (rows > most_inverted)
-    bad_argument("precond amg adds up rows that are strongly coupled, and on " + std::to_string(ranks) +
-                 (ranks == 1 ? " rank" : " ranks") + " ends with " + std::to_string(rows) + " of them, more than " +
-                 std::to_string(most_inverted) + ", which are inverted: use precond jacobi");
 }
 
 /// The next level, and where ranks' rows of it begin; none where it would have too many rows.
@@ -233,6 +194,13 @@ std::optional<AggregatedLevel> next_level(std::unique_ptr<LevelMaker>& gpu, cons
 
 }  // namespace
 
+void require_few(i64 rows, int ranks) {
+  if (rows > most_inverted)
+    bad_argument("precond amg adds up rows that are strongly coupled, and on " + std::to_string(ranks) +
+                 (ranks == 1 ? " rank" : " ranks") + " ends with " + std::to_string(rows) + " of them, more than " +
+                 std::to_string(most_inverted) + ", which are inverted: use precond jacobi");
+}
+
 MapMatrix interpolation(const Aggregates& aggregates) {
   const i64 rows = i64(aggregates.of.size());
   MapMatrix P{.rows = rows, .columns = aggregates.count(), .indptr = {0}};
@@ -244,6 +212,38 @@ MapMatrix interpolation(const Aggregates& aggregates) {
   }
   P.values.assign(P.indices.size(), 1.0);
   return P;
+}
+
+Aggregates fours(const CsrView& A, const std::vector<i64>& cuts, const std::function<Aggregates(Aggregates)>& told) {
+  const std::vector<Coupled> rows = couplings_of(A);
+  Aggregates first = told(pairs(A, rows, Lonely::outside, cuts));
+  const MapMatrix P = interpolation(first);
+  const CsrMatrix between = coarse_matrix(A, P.view(), transposed(P.view()).view());
+  std::vector<Coupled> of_pairs = couplings_of(between.view());
+  for (std::size_t i = 0; i < rows.size(); i++)
+    if (first.of[i] != outside) {
+      double& most = of_pairs[std::size_t(first.of[i])].most;
+      most = std::max(most, rows[i].most / over_correction);  // as the entries between pairs
+    }
+  Aggregates second = pairs(between.view(), of_pairs, Lonely::alone, first.cuts);
+  for (i32& of : first.of)
+    if (of != outside) of = second.of[std::size_t(of)];
+  return told({std::move(first.of), std::move(second.cuts)});
+}
+
+CsrMatrix coarse_matrix(const CsrView& A, const MapView& P, const MapView& R) {
+  CsrMatrix to{.n = P.columns, .indptr = std::vector<i64>(std::size_t(P.columns) + 1, 0), .indices = {}, .values = {}};
+  for_aggregates(A, P, R, [&](i64 row, const Couplings& found) {
+    i64 count = 0;
+    for (std::size_t k = 0; k < found.entries.size(); k++)
+      count += k == 0 || found.entries[k].first != found.entries[k - 1].first;
+    to.indptr[std::size_t(row) + 1] = count;
+  });
+  std::partial_sum(to.indptr.begin(), to.indptr.end(), to.indptr.begin());
+  to.indices.resize(std::size_t(to.indptr.back()));
+  to.values.resize(to.indices.size());
+  sum_over_aggregates(A, P, R, to);
+  return to;
 }
 
 std::unique_ptr<LevelMaker> host_levels() { return std::make_unique<HostLevels>(); }

@@ -15,6 +15,7 @@
 // is more than ten times what their couplings add up to, as those of a phase that a Dirichlet face holds and others hardly
 // touch: they are aggregated with their like alone, or not, for beside others they would hold what nothing holds.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "sordino/linalg/partition.hpp"
@@ -37,6 +38,19 @@ struct AggregatedLevel {
 /// rows or more, with the same bits, and threads where it says `unsupported`: below that threads are thought to be sooner.
 std::vector<AggregatedLevel> aggregated_levels(const CsrView& A, const Partition& first,
                                                std::unique_ptr<LevelMaker> gpu = nullptr, i64 least_on_gpu = 1 << 13);
+
+/// Throws bad_argument with that sentence, of so many rows of a level that is not coarsened.
+void require_few(i64 rows, int ranks);
+
+/// Pairs of pairs of rows, of parts that begin where `cuts` says, numbered as their first rows are. What is strong for a pair
+/// must be so for its rows, too: one that is all of its phase is coupled with others weakly, and smoothing on the level of its
+/// rows could not tell two of them apart in one aggregate.
+/// `told`: of pairs and of aggregates, numbered from 0 in these parts, and -1 where rows are in none of them: where A has rows
+/// of others, without entries, whoever has found theirs sets numbers that count all. Else it returns what it gets.
+Aggregates fours(const CsrView& A, const std::vector<i64>& cuts, const std::function<Aggregates(Aggregates)>& told);
+
+/// P^T A P / 1.6, R = P^T, as sum_over_aggregates().
+CsrMatrix coarse_matrix(const CsrView& A, const MapView& P, const MapView& R);
 
 /// Sets coarse.indices and coarse.values, whose rows begin where coarse.indptr says, to P^T A P / 1.6, for the P of such a
 /// level and R = P^T: of A's present values, or later ones with the same pattern. Rows of A that couple with nobody count

@@ -9,7 +9,6 @@
 #include "sordino/base/parallel.hpp"
 #include "sordino/precond/aggregation.hpp"
 #include "sordino/precond/dense_inverse.hpp"
-#include "sordino/precond/grid_transfers.hpp"
 #include "sordino/precond/spectral_estimate.hpp"
 
 namespace sordino {
@@ -29,12 +28,15 @@ double entry(const CsrView& A, i64 row, i64 column) {
   return at != end && *at == column ? A.values[at - A.indices] : 0;
 }
 
+/// Of the rows that are held.
 std::vector<double> positive_diagonal(const CsrView& A, const std::string& what) {
-  std::vector<double> d(static_cast<std::size_t>(A.n));
-  for (i64 i = 0; i < A.n; i++)
-    if (!((d[std::size_t(i)] = entry(A, i, i)) > 0))
+  std::vector<double> d;
+  for (i64 i = A.first_row; i < A.end_row(); i++) {
+    d.push_back(entry(A, i, i));
+    if (!(d.back() > 0))
       bad_argument(what + " needs a symmetric positive definite matrix, and the diagonal of row " + std::to_string(i) +
                    " is not positive: use precond jacobi or none");
+  }
   return d;
 }
 
@@ -143,40 +145,6 @@ CsrMatrix reordered(const CsrView& A, const std::vector<i64>& places, const std:
   return {A.n, std::move(to.indptr), std::move(to.indices), std::move(to.values)};
 }
 
-/// P and P^T as products of their own. What travels lies in two vectors by turns, for who has sent the one knows that the
-/// other one has been read.
-class MapTransfer final : public LevelTransfer {
- public:
-  MapTransfer(Rank& rank, const MapMatrix& P, const MapMatrix& R, const Partition& fine, int fine_space,
-              const Partition& coarse, int coarse_space)
-      : P_(rank, P.view(), fine, fine_space, coarse, coarse_space),
-        R_(rank, R.view(), coarse, coarse_space, fine, fine_space),
-        arrays_(bytes_of_arrays(P, fine, rank.id()) + bytes_of_arrays(R, coarse, rank.id())) {
-    for (Vec& r : r_) r = R_.operand(rank, "r to be restricted");
-    for (Vec& e : e_) e = P_.operand(rank, "correction to be interpolated");
-  }
-  Vec residual() const override { return r_[visits_ % 2]; }
-  Vec correction() const override { return e_[visits_ % 2]; }
-  void restrict_residual(Rank& rank, Vec residual, Vec to) const override { R_.apply(rank, residual, to); }
-  void add_correction(Rank& rank, Vec e, Vec x, Vec to) const override {
-    P_.apply(rank, e, to, x);
-    visits_++;
-  }
-  i64 bytes() const override { return P_.bytes() + R_.bytes() + arrays_; }
-
-  static i64 bytes_of_arrays(const MapMatrix& A, const Partition& rows, int rank) {
-    const i64 first = rows.first_row(rank), end = rows.first_row(rank + 1);
-    const i64 entries = A.indptr[std::size_t(end)] - A.indptr[std::size_t(first)];
-    return entries * i64(sizeof(double) + sizeof(i32)) + (end - first) * i64(sizeof(i64));
-  }
-
- private:
-  CsrMap P_, R_;
-  i64 arrays_;
-  Vec r_[2], e_[2];
-  mutable unsigned visits_ = 0;
-};
-
 std::vector<GivenLevel> views_of(const std::vector<AggregatedLevel>& levels) {
   std::vector<GivenLevel> views;
   for (const AggregatedLevel& level : levels) views.push_back({level.P.view(), level.A.view()});
@@ -250,20 +218,12 @@ void AlgebraicLevels::update(const CsrView& A, bool closed) {
   std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
 }
 
+LevelMaps AlgebraicLevels::maps(int l) const { return {level(l).P.view(), level(l).R.view(), partition(l), partition(l + 1)}; }
+
 std::unique_ptr<LevelTransfer> AlgebraicLevels::transfer(Rank& rank, int l, LevelSpace fine, LevelSpace coarse) const {
-  return std::make_unique<MapTransfer>(rank, level(l).P, level(l).R, partition(l), fine.id, partition(l + 1), coarse.id);
+  return map_transfer(rank, maps(l), fine.id, coarse.id);
 }
 
-i64 AlgebraicLevels::transfer_bytes(int l, int rank, bool device) const {
-  const Partition &fine = partition(l), &coarse = partition(l + 1);
-  const MapView P = level(l).P.view(), R = level(l).R.view();
-  const i64 words = 2 * (fine.rows(rank) + CsrMap::ghosts_of(R, coarse, fine, rank)) +
-                    2 * (coarse.rows(rank) + CsrMap::ghosts_of(P, fine, coarse, rank));
-  const i64 arrays =
-      device ? 0
-             : MapTransfer::bytes_of_arrays(level(l).P, fine, rank) + MapTransfer::bytes_of_arrays(level(l).R, coarse, rank);
-  return i64(sizeof(double)) * words + CsrMap::bytes_of(P, fine, rank, device) + CsrMap::bytes_of(R, coarse, rank, device) +
-         arrays;
-}
+i64 AlgebraicLevels::transfer_bytes(int l, int rank, bool device) const { return map_transfer_bytes(maps(l), rank, device); }
 
 }  // namespace sordino

@@ -9,8 +9,7 @@
 #pragma once
 #include <vector>
 
-#include "sordino/linalg/csr_map.hpp"
-#include "sordino/precond/multigrid_levels.hpp"
+#include "sordino/precond/map_transfers.hpp"
 
 namespace sordino {
 
@@ -20,7 +19,7 @@ struct GivenLevel {
   CsrView A;  // P^T times the matrix above times P, or what the caller takes for it
 };
 
-/// Throws bad_argument about the first row whose diagonal is not positive: `what` needs it to be.
+/// Throws bad_argument about the first row that is held whose diagonal is not positive: `what` needs it to be.
 void require_positive_diagonal(const CsrView& A, const std::string& what);
 /// Throws bad_argument with one sentence if the levels do not chain, or hold what cannot be used: NaN or Inf, a diagonal that
 /// is not positive, a matrix that is not symmetric to rounding. Cost: a pass over the arrays, and a search an entry.
@@ -62,6 +61,7 @@ class AlgebraicLevels final : public MultigridLevels {
     double bound = 0;
   };
   const Level& level(int l) const { return levels_[std::size_t(l)]; }
+  LevelMaps maps(int l) const;
 
   CsrView given_;
   std::vector<Level> levels_;

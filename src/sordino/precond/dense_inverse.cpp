@@ -303,7 +303,7 @@ bool is_closed(const CsrView& A) {
     }
     return is_coupled && std::abs(sum) > double(A.begin(row + 1) - A.begin(row)) * epsilon * magnitudes;
   };
-  return all_parts(0, A.n, [&](i64 begin, i64 end) {
+  return all_parts(A.first_row, A.end_row(), [&](i64 begin, i64 end) {
     for (i64 row = begin; row < end; row++)
       if (holds(row)) return false;
     return true;

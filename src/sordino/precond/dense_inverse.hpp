@@ -21,7 +21,8 @@ inline constexpr i64 most_inverted = 2048;  // rows: 50 MB of entries
 CsrMatrix inverse_of(const CsrView& A, bool of_closed = false);
 
 /// Whether each row that is coupled adds up to no more than rounding, so that A maps to zero what is constant in all of them,
-/// as of a box without open faces. Cost: a pass over the arrays, which ends with a row that does not, on several threads.
+/// as of a box without open faces; of the rows that are at hand. Cost: a pass over the arrays, which ends with a row that does
+/// not, on several threads.
 bool is_closed(const CsrView& A);
 
 }  // namespace sordino

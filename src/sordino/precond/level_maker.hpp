@@ -11,9 +11,10 @@ namespace sordino {
 /// Which aggregate each row is in.
 struct Aggregates {
   std::vector<i32> of;    // [rows], or `outside`
-  std::vector<i64> cuts;  // [parts + 1] the first aggregate of each part of the rows, and how many there are
+  std::vector<i64> cuts;  // [parts + 1] the first aggregate of each part of the rows, and the first one behind them
+  i64 behind = 0;         // how many there are, which are of others' rows
 
-  i64 count() const { return cuts.back(); }
+  i64 count() const { return cuts.back() + behind; }
   bool leaves_more_than(double part) const { return double(count()) > part * double(of.size()); }
 };
 

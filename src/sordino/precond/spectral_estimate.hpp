@@ -2,6 +2,7 @@
 // levels Gershgorin's bound may be off by ten orders of magnitude.
 #pragma once
 #include <functional>
+#include <vector>
 
 #include "sordino/linalg/csr.hpp"
 
@@ -12,6 +13,17 @@ namespace sordino {
 /// bound, but what a polynomial that is least on a tenth of it or more needs: that stays below 1 up to another tenth beyond.
 /// All rows are to be at hand. Throws as spectral_bound(). Cost: 15 products, on several threads.
 double estimated_bound(const CsrView& A);
+
+/// What those who hold some rows each of a matrix tell each other. All of it is collective.
+struct OthersRows {
+  i64 first = 0;                                       // of the own rows, in the whole
+  std::function<void(std::vector<double>&)> complete;  // sets what stands in [A.n] of others' rows
+  std::function<double(double)> sum, most;             // of a number of each: the same bits for all
+};
+
+/// The same of rows of which others hold some: A has its own, of A.n that these touch. Cost: 16 messages to and from each
+/// neighbour and 31 numbers of all, besides.
+double estimated_bound(const CsrView& A, const OthersRows& others);
 
 /// The same of M^-1 A, where solve(r, z) makes z = M^-1 r, [n] each, M symmetric positive definite: Lanczos in the inner
 /// product of A. Cost: 15 products and applications.
