@@ -197,3 +197,13 @@ def test_new_values_keep_levels_that_are_stretched(rng_of_today) -> None:
         found = solver.solve(b)
     assert np.linalg.norm(b - second.A @ found.x) <= 1e-8 * np.linalg.norm(b) * (1 + 1e-9)
     assert found.iterations <= MOST
+
+
+@pytest.mark.parametrize("edges", [(1, 1, 1), (1, 1, 10), (10, 1, 1), (1, 10, 10), (1, 1, 100)])
+@pytest.mark.parametrize("smoother", ["sor", "block-ilu"])
+def test_other_smoothers_take_27_points(smoother, edges, rng_of_today) -> None:
+    rng = rng_of_today
+    k = drawn(rng, (int(rng.integers(20, 28)), 19, int(rng.integers(13, 24))))
+    for boundary, closed in (("dirichlet", {}), ("neumann", {"nullspace": "constant"})):
+        bricks = brick_matrix(k, boundary=boundary, spacing=edges)
+        assert taken(bricks, rng, ranks=int(rng.integers(1, 4)), smoother=smoother, **closed) <= 20

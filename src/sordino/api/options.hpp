@@ -132,8 +132,8 @@ void Options::fields(V&& v) {
     "cannot be paired; auto: 16,384 on GPUs and described machines whose commands take a microsecond to launch, 512 on others",
     any);
   v("smoother", smoother, "solve",
-    "of precond mg, what smooths a level: chebyshev, a polynomial; sor, relaxation of red and black cells in turn, of 7 "
-    "points; block-ilu, incomplete factors of tiles",
+    "of precond mg, what smooths a level: chebyshev, a polynomial; sor, relaxation of cells in two colours, of 7 points, or "
+    "in eight, of 27; block-ilu, incomplete factors of tiles",
     smoother_choices);
   v("cycle_precision", cycle_precision, "solve",
     "of precond mg, in what its cycles keep matrices and vectors: double; single, in half the bytes; half, of matrices alone, "

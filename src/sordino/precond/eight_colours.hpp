@@ -18,6 +18,8 @@ namespace eight_colours {
 constexpr int colours = 8, layer_bit = 4;         // of a colour, whether layers are odd
 constexpr int slots = 27, inverse_diagonal = 13;  // neighbours in x, y and z, x fastest, and 1 / diagonal in the middle
 
+constexpr int most_blocks = 4;  // of GPUs: registers for 27 neighbours' places
+
 /// A rank's cells, by colours.
 struct Cells {
   const double* stored;  // [colours][slots][count]
@@ -99,6 +101,7 @@ struct Begin {
 /// Over rows: what the others' layers leave of b for even layers or for odd ones, and the others as they are.
 struct Across {
   static constexpr const char* name = "Across layers";
+  static constexpr int resident_blocks = most_blocks;
   Cells cells;
   i32 odd;  // layer_bit, or 0 for even ones
   In b;
@@ -122,6 +125,7 @@ struct Across {
 /// Over the cells of a colour, in place, from zero: what lower colours of the layer leave, over D.
 struct Relax {
   static constexpr const char* name = "Relax a colour";
+  static constexpr int resident_blocks = most_blocks;
   Cells cells;
   i32 colour;
   Foreign<double, Access::update> x;
@@ -142,6 +146,7 @@ struct Relax {
 /// The same in the reverse order, where lower colours have what was before.
 struct RelaxBack {
   static constexpr const char* name = "Relax a colour back";
+  static constexpr int resident_blocks = most_blocks;
   Cells cells;
   i32 colour;
   Foreign<const double, Access::read> before;
@@ -166,6 +171,7 @@ struct RelaxBack {
 /// came later.
 struct Left {
   static constexpr const char* name = "Left of eight";
+  static constexpr int resident_blocks = most_blocks;
   Cells cells;
   Ghost x;
   Out left;
@@ -185,6 +191,7 @@ struct Left {
 /// Over rows: left = b - A x, whatever x is.
 struct Residual {
   static constexpr const char* name = "Residual of eight";
+  static constexpr int resident_blocks = most_blocks;
   Cells cells;
   In b;
   Ghost x;
