@@ -44,6 +44,10 @@ class Aggregates {
     CoarseRow found;
     found.there[middle] = true;
     for_cells(row, [&](i64 i, const Extents& at, std::size_t, const auto& to) {
+      if (is_whole(i, at)) {
+        for (const std::size_t slot : to) found.there[slot] = true;
+        return;
+      }
       for (i64 k = A_.begin(i), begin = k; k < A_.begin(i + 1); k++)
         found.there[folded(to[number_of(i, at, k, begin)], place(coarse_, row))] = true;
     });
@@ -60,13 +64,20 @@ class Aggregates {
     for_cells(row, [&](i64 i, const Extents& at, std::size_t cell, const auto& to) {
       const bool takes_part = fine_.takes_part[std::size_t(i)] != 0;
       std::array<double, slots> row_of_cell{};
+      from_this[i] = {};
+      if (is_whole(i, at)) {
+        std::copy_n(A_.values + A_.begin(i), slots, row_of_cell.begin());
+        for (const std::size_t slot : to) found.there[slot] = true;
+        for (std::size_t n = 0; takes_part && n < slots; n++) found.values[to[n]] += row_of_cell[n];
+        if (takes_part) excess += held(row_of_cell, at, cell, from_this[i]);
+        return;
+      }
       for (i64 k = A_.begin(i), begin = k; k < A_.begin(i + 1); k++) {
         const std::size_t neighbour = number_of(i, at, k, begin), slot = folded(to[neighbour], corner);
         found.there[slot] = true;
         row_of_cell[neighbour] += A_.values[k];
         if (takes_part && slot != middle) found.values[slot] += A_.values[k];
       }
-      from_this[i] = {};
       if (takes_part) excess += held(row_of_cell, at, cell, from_this[i]);
     });
     double diagonal = excess;
@@ -109,6 +120,9 @@ class Aggregates {
   std::size_t number_of(i64 row, const Extents& at, i64 k, i64 begin) {
     return std::size_t(neighbours_.find(row, at, A_.indices[k], std::size_t(k - begin)));
   }
+
+  /// Whether a cell's row has all neighbours in their order, each in an aggregate of its own slot.
+  bool is_whole(i64 row, const Extents& at) const { return !has_two_ && neighbours_.are_all(A_, row, at); }
 
   /// Of a fine cell's couplings, by its neighbours, whose numbers grow by `stride` in direction d.
   SideCouplings couplings_of(const std::array<double, slots>& row, const Extents& at, CellPlace place, std::size_t d) const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -44,6 +43,13 @@ RowFacts facts_of(const CsrView& A, i64 row) {
   return facts;
 }
 
+/// The same of a row whose entries are of all neighbours in their order.
+RowFacts facts_of_whole(const double* values) {
+  RowFacts facts;
+  for (int n = 0; n < GridNeighbours::count; n++) facts.add(values[n], n == GridNeighbours::itself);
+  return facts;
+}
+
 /// Whether the last layer's cells are neighbours of the first one's, across the ends of the box.
 bool is_periodic(const CsrView& A, const Extents& grid) {
   const std::size_t last = std::size_t(last_direction(grid));
@@ -62,19 +68,21 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   std::mutex mutex;
   double bound = 0;
   i64 steep_rows = 0;
-  std::atomic<bool> is_cross{true};
+  bool is_cross = true;
   const auto look = [&](i64 begin, i64 end) {
     GridNeighbours neighbours(level.cells);
     const CrossReader cross(A, level.cells);
     double largest = 0;
     i64 count = 0;
+    bool all_are_cross = true;
     Extents at = place(level.cells, begin);
     for (i64 row = begin; row < end; row++, advance(at, level.cells)) {
+      const bool is_whole = neighbours.are_all(A, row, at);
       if (looks_at_neighbours && !cross.holds(row, at)) {
-        is_cross = false;
-        if (!has_neighbours(neighbours, A, row, at)) return false;
+        all_are_cross = false;
+        if (!is_whole && !has_neighbours(neighbours, A, row, at)) return false;
       }
-      const RowFacts facts = facts_of(A, row);
+      const RowFacts facts = is_whole ? facts_of_whole(A.values + A.begin(row)) : facts_of(A, row);
       if (!(facts.diagonal > 0)) return false;
       largest = std::max(largest, facts.magnitudes / facts.diagonal);
       level.takes_part[std::size_t(row)] = facts.couples();
@@ -83,6 +91,7 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
     std::lock_guard lock(mutex);
     bound = std::max(bound, largest);
     steep_rows += count;
+    is_cross = is_cross && all_are_cross;
     return true;
   };
   const bool found = all_parts(0, A.n, look);
