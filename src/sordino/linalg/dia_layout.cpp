@@ -11,6 +11,8 @@
 namespace sordino {
 namespace {
 
+constexpr i64 rows_together = 32;
+
 /// How many lead to rows before, or are the main one.
 std::size_t diagonals_behind(const Diagonals& diagonals) {
   const auto& offsets = diagonals.offsets;
@@ -134,15 +136,24 @@ void CsrOperator::Layout::set_diagonals(const double* values) {
   };
   const i64 rows = i64(ptr_.size()) - 1;
   const std::size_t count = held_.offsets.size(), behind = in_order && held_.symmetric ? diagonals_behind(held_) : count;
+  auto begin_of = [&](i64 i) { return ptr_[std::size_t(i)]; };
+  // Some rows with an entry on each diagonal, which goes along them, line by line of a cache; entries ahead are kept by the
+  // rows that they lead to.
+  auto keep_whole = [&](i64 i, i64 many) {
+    const double* const from = values + begin_of(i);
+    const std::size_t own = i + many - 1 + held_.offsets.back() < rows ? behind : count;
+    for (std::size_t d = 0; d < own; d++)
+      for (i64 r = 0, at = places_[d]; at != DiagonalPlaces::nowhere && r < many; r++)
+        keep(at + i + r, from[std::size_t(r) * count + d]);
+  };
   for_parts(0, rows, [&](i64 first, i64 last) {
-    for (i64 i = first; i < last; i++) {
-      const u32 begin = ptr_[std::size_t(i)], end = ptr_[std::size_t(i) + 1];
-      if (in_order && end - begin == count) {  // an entry on each diagonal: those ahead are kept by the rows that they lead to
-        const std::size_t own = i + held_.offsets.back() < rows ? behind : count;
-        for (std::size_t d = 0; d < own; d++) keep(place_of(i, d), values[begin + d]);
-      } else {
-        for (u32 k = begin; k < end; k++) keep(place_of(i, on_diagonal_[k]), values[k]);
-      }
+    for (i64 i = first, many; i < last; i += std::max<i64>(many, 1)) {
+      const i64 most = in_order ? std::min<i64>(i + rows_together, last) : i;
+      for (many = 0; i + many < most && begin_of(i + many + 1) - begin_of(i + many) == count;) many++;
+      if (many > 0)
+        keep_whole(i, many);
+      else
+        for (u32 k = begin_of(i); k < begin_of(i + 1); k++) keep(place_of(i, on_diagonal_[k]), values[k]);
     }
   });
   if (device_values_) upload_staged();

@@ -22,6 +22,11 @@ constexpr std::size_t middle = std::size_t(GridNeighbours::itself);
 struct CoarseRow {
   std::array<double, slots> values{};
   std::array<bool, slots> there{};
+
+  /// Slots that are reached, a bit each.
+  void add(u32 reached) {
+    for (std::size_t slot = 0; slot < slots; slot++) there[slot] |= (reached >> slot & 1u) != 0;
+  }
 };
 
 /// Adds up aggregates, for one thread.
@@ -34,7 +39,10 @@ class Aggregates {
       shares_[to] = 1;
       for (std::size_t d = 0; d < 3; d++)
         if (by[d] != 0 && fine.step[d] == 2) shares_[to] = 0.5;
-      for (int cell = 0; cell < places; cell++) slots_[std::size_t(cell)][to] = slot(cell, by);
+      for (int cell = 0; cell < places; cell++) {
+        slots_[std::size_t(cell)][to] = slot(cell, by);
+        reached_[std::size_t(cell)] |= 1u << slot(cell, by);
+      }
     }
     for (std::size_t d = 0; d < 3; d++) has_two_ |= coarse.at(d) == 2;
   }
@@ -42,15 +50,16 @@ class Aggregates {
   /// Which entries a row has.
   CoarseRow pattern(i64 row) {
     CoarseRow found;
-    found.there[middle] = true;
-    for_cells(row, [&](i64 i, const Extents& at, std::size_t, const auto& to) {
+    u32 reached = 1u << middle;
+    for_cells(row, [&](i64 i, const Extents& at, std::size_t cell, const auto& to) {
       if (is_whole(i, at)) {
-        for (const std::size_t slot : to) found.there[slot] = true;
+        reached |= reached_[cell];
         return;
       }
       for (i64 k = A_.begin(i), begin = k; k < A_.begin(i + 1); k++)
         found.there[folded(to[number_of(i, at, k, begin)], place(coarse_, row))] = true;
     });
+    found.add(reached);
     return found;
   }
 
@@ -58,7 +67,7 @@ class Aggregates {
   /// the next level holds. Stores what P takes for these cells.
   CoarseRow values(i64 row, CellWeights* from_this) {
     CoarseRow found;
-    found.there[middle] = true;
+    u32 reached = 1u << middle;
     double excess = 0;
     const Extents corner = place(coarse_, row);
     for_cells(row, [&](i64 i, const Extents& at, std::size_t cell, const auto& to) {
@@ -67,7 +76,7 @@ class Aggregates {
       from_this[i] = {};
       if (is_whole(i, at)) {
         std::copy_n(A_.values + A_.begin(i), slots, row_of_cell.begin());
-        for (const std::size_t slot : to) found.there[slot] = true;
+        reached |= reached_[cell];
         for (std::size_t n = 0; takes_part && n < slots; n++) found.values[to[n]] += row_of_cell[n];
         if (takes_part) excess += held(row_of_cell, at, cell, from_this[i]);
         return;
@@ -80,6 +89,7 @@ class Aggregates {
       }
       if (takes_part) excess += held(row_of_cell, at, cell, from_this[i]);
     });
+    found.add(reached);
     double diagonal = excess;
     for (std::size_t slot = 0; slot < slots; slot++) {
       if (slot == middle) continue;
@@ -172,6 +182,7 @@ class Aggregates {
   GridNeighbours neighbours_;
   std::array<double, slots> shares_;                           // that count of what crosses
   std::array<std::array<std::uint8_t, slots>, places> slots_;  // by the cell's places in its aggregate, and its neighbour
+  std::array<u32, places> reached_{};                          // and all slots that they are, a bit each
   bool has_two_ = false;                                       // aggregates in a direction
 };
 
