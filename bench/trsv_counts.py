@@ -2,7 +2,9 @@
 
     trsv_counts.py predict PROGRAM ORDERS OUT.jsonl          both descriptions, without a GPU
     trsv_counts.py measure PROGRAM ORDERS OUT.jsonl [GPUS]   on a machine with so many GPUs, 4
-    trsv_counts.py score PREDICTED.jsonl MEASURED.jsonl NAME a table in Markdown, of the description NAME
+    trsv_counts.py layouts PROGRAM ORDERS OUT.jsonl          the paper's layouts alone, by the description of H200s
+    trsv_counts.py score PREDICTED.jsonl MEASURED.jsonl NAME a table in Markdown, of the description NAME; layouts by
+                                                             Algorithm 2, or with one more word, steps, by its steps
 
 PROGRAM is bench_triangular, ORDERS a folder with metis_POINTS_SIDE.i32. Predictions belong into a record before
 anything is measured.
@@ -67,14 +69,15 @@ def gpus_of(row: Row) -> int:
     return int(row["ranks"])
 
 
-def predict(program: str, orders: str) -> list[Row]:
-    """All solves and layouts, by both descriptions."""
+def predict(program: str, orders: str, names: list[str], solves: bool = True) -> list[Row]:
+    """Layouts, and all solves, by these descriptions."""
     rows = []
-    for name in DESCRIPTIONS:
+    for name in names:
         for structure in STRUCTURES:
             words = [f"described={name}", "repeats=0"]
-            solves = ["direction=forward,backward", "ranks=1,2,4"]
-            rows += lines_of(program, orders, structure, [*words, *solves])
+            if solves:
+                ways = ["direction=forward,backward", "ranks=1,2,4"]
+                rows += lines_of(program, orders, structure, [*words, *ways])
             if structure in LAYOUTS_OF:
                 layouts = ["algorithm=paper", "layout=" + ",".join(LAYOUTS)]
                 rows += lines_of(program, orders, structure, [*words, *layouts])
@@ -113,13 +116,13 @@ def choice_of(row: Row) -> str:
 
 
 def paired(
-    predicted: list[Row], measured: list[Row], name: str
+    predicted: list[Row], measured: list[Row], name: str, key: str = "predicted_seconds"
 ) -> dict[tuple[Any, ...], dict[str, tuple[float, float]]]:
     """Of each solve what was predicted and measured for each choice, where there are both."""
     seconds = {
-        (key_of(row), choice_of(row)): row["predicted_seconds"]
+        (key_of(row), choice_of(row)): row[key]
         for row in predicted
-        if row["described"] == name and "predicted_seconds" in row
+        if row["described"] == name and key in row
     }
     pairs: dict[tuple[Any, ...], dict[str, tuple[float, float]]] = {}
     for row in measured:
@@ -190,11 +193,14 @@ def main() -> None:
     """By the words of the command line."""
     what, *rest = sys.argv[1:] or ["help"]
     if what == "predict" and len(rest) == 3:
-        keep(predict(rest[0], rest[1]), rest[2])
+        keep(predict(rest[0], rest[1], DESCRIPTIONS), rest[2])
+    elif what == "layouts" and len(rest) == 3:
+        keep(predict(rest[0], rest[1], ["h200x4"], solves=False), rest[2])
     elif what == "measure" and len(rest) in (3, 4):
         keep(measure(rest[0], rest[1], int(rest[3]) if len(rest) == 4 else 4), rest[2])
-    elif what == "score" and len(rest) == 3:
-        print(score(paired(rows_in(rest[0]), rows_in(rest[1]), rest[2])))
+    elif what == "score" and (len(rest) == 3 or rest[3:] == ["steps"]):
+        key = "predicted_by_steps" if rest[3:] else "predicted_seconds"
+        print(score(paired(rows_in(rest[0]), rows_in(rest[1]), rest[2], key)))
     else:
         print(__doc__, file=sys.stderr)
         sys.exit(2)

@@ -10,8 +10,9 @@
 // Of direction, ranks and layout several may be given, with commas between: a line for each, of one structure.
 //
 // The second is paper 004's Algorithm 1, one column of b forward, on as many GPUs as the layout has ranks; its seconds are
-// those from the launch of its kernel WAIT on, and kernel_seconds those from the begin of SOLVE on. Of the first, also without
-// CUDA, predicted_seconds are those of python/sordino/machines/NAME.json, where described=NAME; repeats=0 only predicts.
+// those from the launch of its kernel WAIT on, and kernel_seconds those from the begin of SOLVE on. Also without CUDA,
+// predicted_seconds are those of python/sordino/machines/NAME.json, where described=NAME, of the second by Algorithm 2, and
+// predicted_by_steps by the steps of Algorithm 1; repeats=0 only predicts.
 // trace=1 adds what one traced solve says of its critical path (solve_trace.hpp).
 // A pass takes up to `most` columns, and its tasks, where these are more than eight, up to `long` bytes.
 // 7, 27 or 5 points; cells along a side (27 points have 3 unknowns each); a file of 32-bit numbers, the k-th cell of the order,
@@ -28,6 +29,7 @@
 #include "sordino/trsv/model_solve.hpp"
 #include "sordino/trsv/paper_layout.hpp"
 #include "sordino/trsv/paper_model.hpp"
+#include "sordino/trsv/paper_steps.hpp"
 #if SORDINO_WITH_CUDA
 #include "solve_trace.hpp"
 #include "sordino/trsv/cuda/gpu_solve.hpp"
@@ -127,15 +129,18 @@ i64 entries_of(const Supernodes& nodes) {
 void run_paper(const Grid& grid, const Supernodes& nodes, const Words& words, double begin) {
   const paper::Pattern pattern = paper::pattern_of(nodes, i32(words.number("width", 128)));
   const double found = seconds_now() - begin;
-  const paper::Cluster cluster = paper::cluster_of(described(words.word("described", "h100x2")));
+  const Machine machine = described(words.word("described", "h100x2"));
+  const paper::Cluster cluster = paper::cluster_of(machine);
   for (const std::string& shape : words_in(words.word("layout", "1x1"))) {
     const paper::Layout layout = lay_out(pattern, layout_in(shape));
     const paper::Traffic traffic = traffic_of(pattern, layout, 8);
     print_sizes({grid, pattern.n(), entries_of(nodes), pattern.values(), nodes.count(), pattern.count(), found});
-    std::printf(", \"broadcasts\": %lld, \"reductions\": %lld, \"message_bytes\": %lld, \"predicted_seconds\": %.6g",
-                static_cast<long long>(traffic.broadcasts), static_cast<long long>(traffic.reductions),
-                static_cast<long long>(traffic.broadcast_bytes + traffic.reduction_bytes),
-                predict(pattern, layout.grid, cluster).seconds);
+    std::printf(
+        ", \"broadcasts\": %lld, \"reductions\": %lld, \"message_bytes\": %lld, \"predicted_seconds\": %.6g, "
+        "\"predicted_by_steps\": %.6g",
+        static_cast<long long>(traffic.broadcasts), static_cast<long long>(traffic.reductions),
+        static_cast<long long>(traffic.broadcast_bytes + traffic.reduction_bytes),
+        predict(pattern, layout.grid, cluster).seconds, predict_steps(pattern, layout, machine, sizeof(double)).seconds);
     Words said = words;
     said.values["layout"] = shape;
     print_words(said);

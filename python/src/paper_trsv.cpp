@@ -8,6 +8,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/trsv/paper_imitations.hpp"
 #include "sordino/trsv/paper_model.hpp"
+#include "sordino/trsv/paper_steps.hpp"
 
 namespace sordino::python {
 namespace {
@@ -48,15 +49,18 @@ nb::list scaling_dicts(const std::string& name, int most_gpus, u64 seed) {
 }
 
 /// Of a triangle's pattern, by columns, in blocks of up to `width` columns: what Algorithm 2 says of each direction on each
-/// grid of ranks, on Summit as the paper has it, or on a described machine. Refuses grids of more ranks than block columns, or,
-/// unless `all`, leaves them out.
+/// grid of ranks, on Summit as the paper has it, or on a described machine; and, as `by_steps`, what Algorithm 1's steps take
+/// on that machine. Refuses grids of more ranks than block columns, or, unless `all`, leaves them out.
 nb::dict layout_dicts(Array<i64> begin, Array<i32> rows, const std::vector<std::string>& directions, i32 width, bool summit,
                       const nb::object& machine, const std::vector<std::pair<int, int>>& layouts, bool all) {
   if (begin.size() < 2 || begin.data()[begin.size() - 1] != i64(rows.size()))
     bad_argument("the arrays of a triangle do not belong together");
-  const paper::Cluster cluster = summit ? paper::summit() : paper::cluster_of(machine_of(machine));
+  const Machine described = machine_of(machine);
+  validate(described);
+  const paper::Cluster cluster = summit ? paper::summit() : paper::cluster_of(described);
   std::vector<paper::Grid> grids;
   std::vector<std::vector<paper::Prediction>> found;
+  std::vector<std::vector<double>> by_steps;
   i32 columns = 0;
   {
     nb::gil_scoped_release release;
@@ -70,13 +74,22 @@ nb::dict layout_dicts(Array<i64> begin, Array<i32> rows, const std::vector<std::
                      std::to_string(columns));
       if (grid.ranks() <= columns) grids.push_back(grid);
     }
-    for (const std::string& direction : directions)
-      found.push_back(paper::predict(direction == "forward" ? pattern : paper::transposed(pattern), grids, cluster));
+    for (const std::string& direction : directions) {
+      const paper::Pattern of_direction = direction == "forward" ? pattern : paper::transposed(pattern);
+      found.push_back(paper::predict(of_direction, grids, cluster));
+      std::vector<double>& seconds = by_steps.emplace_back();
+      for (const paper::Grid& grid : grids)
+        seconds.push_back(predict_steps(of_direction, lay_out(of_direction, grid), described, sizeof(double)).seconds);
+    }
   }
   nb::list of_directions;
-  for (const auto& of_direction : found) {
+  for (std::size_t way = 0; way < found.size(); way++) {
     nb::list list;
-    for (std::size_t k = 0; k < grids.size(); k++) list.append(dict_of(grids[k], of_direction[k]));
+    for (std::size_t k = 0; k < grids.size(); k++) {
+      nb::dict one = dict_of(grids[k], found[way][k]);
+      one["by_steps"] = by_steps[way][k];
+      list.append(one);
+    }
     of_directions.append(list);
   }
   nb::dict d;

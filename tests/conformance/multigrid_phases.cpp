@@ -114,6 +114,38 @@ TEST("phases: there are aggregates by couplings where parts are several, and els
   CHECK(has_aggregates(matrix_of(in_several_parts(random, cells, 30, 1e6)), cells));
 }
 
+TEST("phases: parts of a small contrast, which want no polynomials of a degree more, are told apart, too") {
+  NOTE(fresh::said());
+  fresh::Random random(909);
+  const Extents cells{36, 32, 32};
+  const CsrMatrix A = matrix_of(in_several_parts(random, cells, 20, 90));
+  CHECK(GridLevels(A.view(), cells, layers_of(A, cells, 1)).degree() == 1);
+  const auto b = random.normals(A.n);
+  for (int ranks : {1, 3}) {
+    const int found = iterations(A, b, with(cells, "cg", ranks));
+    NOTE(ranks, " ranks: ", found, " iterations");
+    CHECK(found <= 25);
+  }
+}
+
+TEST("phases: the surface of a phase counts, however large the box around it") {
+  for (i64 n : {32, 64, 88}) {
+    const Extents cells{n, n, n};
+    const auto degree_with_cube = [&](i64 side) {
+      Box box{.cells = cells};
+      box.k.assign(std::size_t(n * n * n), 1.0);
+      for (i64 z = 3; z < 3 + side; z++)
+        for (i64 y = 3; y < 3 + side; y++)
+          for (i64 x = 3; x < 3 + side; x++) box.k[std::size_t(x + n * (y + n * z))] = 1e3;
+      const CsrMatrix A = matrix_of(box);
+      return GridLevels(A.view(), cells, layers_of(A, cells, 1)).degree();
+    };
+    NOTE(n, "^3");
+    CHECK(degree_with_cube(n / 8) == 2);  // six sides of as many cells each are more than a twentieth of a section
+    CHECK(degree_with_cube(2) == 1);
+  }
+}
+
 TEST("phases: M is symmetric and positive, on ranks that own none of the aggregates, too") {
   NOTE(fresh::said());
   fresh::Random random(904);

@@ -78,12 +78,15 @@ def test_the_command_prints_a_row_for_each_layout_and_names_the_best(cli, files)
     run = ["predict", "trsv", "A.mtx", "--factor", "--algorithm", "paper", "--machine", "summit"]
     code, out, _ = cli(*run, "--layouts")
     assert code == 0 and "Algorithm 2 of paper 004 on machine summit" in out
-    for word in ("levels", "broadcasts", "reductions", "1x18", "6x3", "is the fastest layout"):
+    for word in ("levels", "broadcasts", "reductions", "1x18", "6x3", "is the fastest layout", "by steps"):
         assert word in out
     found = json.loads(cli(*run, "--json")[1])
     layouts = [f"{p}x{q}" for p, q in layouts_of(list(_paper_prediction.RANKS))]
     assert [row["layout"] for row in found["layouts"]] == layouts
     assert found["best"]["seconds"] == min(row["seconds"] for row in found["layouts"])
+    best = found["best_by_steps"]
+    assert best["by_steps"] == min(row["by_steps"] for row in found["layouts"]) > 0
+    assert f"By the steps of Algorithm 1, timed on an H200, it is {best['layout']}" in out
     named = json.loads(cli(*run, "--layout", "2x3,1x4,2x3", "--json")[1])
     assert [row["layout"] for row in named["layouts"]] == ["2x3", "1x4"]
     (six,) = (row for row in found["layouts"] if row["layout"] == "6x1")

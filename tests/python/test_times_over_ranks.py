@@ -11,7 +11,7 @@ import scipy.io
 import scipy.sparse as sp
 
 import sordino
-from sordino import _triangular_prediction
+from sordino import _paper_prediction
 from sordino.io import save_factors
 from sordino.report.times_over_ranks import Curve, drawing
 
@@ -137,7 +137,7 @@ def test_the_best_layout_is_named_and_blocks_are_as_wide_as_the_papers(cli, matr
         fastest = min(one["layouts"], key=lambda row: (row["seconds"], row["ranks"]))
         assert one["best_layout"] == {key: fastest[key] for key in ("layout", "ranks", "seconds")}
     slow, fast = ({"seconds": s, "ranks": r, "layout": f"{r}x1"} for s, r in ((1.0, 4), (1.0, 2)))
-    assert _triangular_prediction.best_layout([slow, fast]) == fast
+    assert _paper_prediction.best_layout([slow, fast]) == fast
     L = sp.csr_array(np.tril(np.ones((300, 300))))
     blocks = [sordino.factorized(L, algorithm=a).statistics["blocks"] for a in ("ours", "paper")]
     assert blocks == [2, 3 * 4 / 2]  # block columns, and blocks of three of them

@@ -6,6 +6,10 @@ import importlib.util
 import json
 from pathlib import Path
 
+import scipy.io
+
+import sordino
+
 ROOT = Path(__file__).parents[2]
 SPEC = importlib.util.spec_from_file_location("trsv_counts", ROOT / "bench" / "trsv_counts.py")
 trsv_counts = importlib.util.module_from_spec(SPEC)
@@ -59,3 +63,37 @@ def test_the_pages_have_the_scores():
     page = (ROOT / "docs" / "triangular_limits.md").read_text(encoding="utf-8")
     scores = [line for line in text.splitlines() if line.startswith("Named right")]
     assert len(scores) == 2 and all(score[1:] in page for score in scores)
+
+
+def test_the_pages_have_the_scores_of_layouts_by_their_steps_and_what_these_are_fitted_to():
+    records = ROOT / "bench" / "records"
+    predicted, measured, lanes = (
+        trsv_counts.rows_in(str(records / f"2026-11-27_triangular_{name}.jsonl"))
+        for name in ("layouts_by_steps", "counts_h200x4", "lanes_h200x2")
+    )
+    text = trsv_counts.score(trsv_counts.paired(predicted, measured, "h200x4", "predicted_by_steps")).strip()
+    theory = (ROOT / "docs" / "theory" / "004.md").read_text(encoding="utf-8")
+    assert text in theory
+    (score,) = (line for line in text.splitlines() if line.startswith("Named right"))
+    assert score[1:] in (ROOT / "docs" / "triangular_limits.md").read_text(encoding="utf-8")
+    assert "Median error of 48 times: 6 %" in score
+    assert "off by 6 % there" in (ROOT / "docs" / "predicting.md").read_text(encoding="utf-8")
+    known = {(row["points"], row["side"]): row["seconds"] for row in lanes if row.get("algorithm") == "paper"}
+    fitted = [row for row in predicted if "calibrates" in row]
+    assert len(fitted) == len(known) == 4
+    assert not {trsv_counts.key_of(row) for row in fitted} & {trsv_counts.key_of(row) for row in measured}
+    for row in fitted:
+        steps, took = row["predicted_by_steps"], known[row["points"], row["side"]]
+        line = f"{1e3 * steps:.3f} | {1e3 * took:.3f} | {100 * (steps / took - 1):+.0f} %"
+        assert f"| {row['points']} points, {row['side']}^3 | {line} |" in theory
+
+
+def test_layouts_take_as_long_by_ranks_as_by_the_papers_algorithm(cli, tmp_path):
+    scipy.io.mmwrite(tmp_path / "A.mtx", sordino.poisson(9, 8, 7))
+    words = ("predict", "trsv", str(tmp_path / "A.mtx"), "--factor", "--machine", "h200x4", "--json")
+    by_ranks = json.loads(cli(*words, "--ranks", "1,2", "--layouts")[1])
+    by_layout = json.loads(cli(*words, "--ranks", "1,2", "--algorithm", "paper")[1])
+    steps = {row["layout"]: row["by_steps"] for row in by_layout["layouts"]}
+    assert {row["layout"]: row["seconds"] for row in by_ranks["layouts"]} == steps
+    best = by_layout["best_by_steps"]
+    assert best["by_steps"] == min(steps.values()) and by_ranks["best_layout"]["layout"] == best["layout"]

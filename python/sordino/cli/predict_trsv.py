@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _triangular_prediction, machines
+from .. import _paper_prediction, _triangular_prediction, machines
 from .._direct import check_trans
 from .._factoring import Choice, sweeps_of
 from .._ordering import ORDERINGS
@@ -55,10 +55,8 @@ def main(argv: Sequence[str]) -> int:
         found = _triangular_prediction.predicted(sweeps, machine, ranks, columns, width)
         if given.layouts:
             numbers = [row["ranks"] for row in found["predicted"]]
-            found["layouts"] = _triangular_prediction.predicted_layouts(
-                sweeps, machine, numbers, columns, told
-            )
-            found["best_layout"] = _triangular_prediction.best_layout(found["layouts"])
+            found["layouts"] = _paper_prediction.predicted_layouts(sweeps, machine, numbers, columns, told)
+            found["best_layout"] = _paper_prediction.best_layout(found["layouts"])
         if plan_picture_file:
             if found["by_rows"]:
                 raise BadArgument("a triangle is kept by rows, and --plan draws plans of blocks")

@@ -81,6 +81,7 @@ def predict(
             duration(row["computing"]),
             duration(row["communicating"]),
             duration(row["seconds"]),
+            duration(row["by_steps"]),
         )
         for row in found["layouts"]
     ]
@@ -93,6 +94,7 @@ def predict(
         "computing",
         "messages",
         "a solve",
+        "by steps",
     )
     display.show_table("", heads, table, left=1)
     best = found["best"]
@@ -100,4 +102,9 @@ def predict(
         f"{machine['name']}: {best['layout']} is the fastest layout, {count(best['ranks'], 'rank')}, with "
         f"{duration(best['seconds'])}, by the formula of its critical path, which no measurement of ours has "
         "calibrated."
+    )
+    best = found["best_by_steps"]
+    say(
+        f"By the steps of Algorithm 1, timed on an H200, it is {best['layout']}, {count(best['ranks'], 'rank')}, with "
+        f"{duration(best['by_steps'])}."
     )

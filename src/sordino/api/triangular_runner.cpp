@@ -15,6 +15,7 @@
 #include "sordino/trsv/model_solve.hpp"
 #include "sordino/trsv/paper_clock.hpp"
 #include "sordino/trsv/paper_solve.hpp"
+#include "sordino/trsv/paper_steps.hpp"
 #include "sordino/trsv/ranks_solve.hpp"
 #if SORDINO_WITH_CUDA
 #include "sordino/api/cuda/triangular.hpp"
@@ -247,8 +248,11 @@ std::unique_ptr<TriangularRunner<V>> make_runner(PaperTriangle<V>& triangle, trs
 #endif
   if (options.engine == "model") {
     validate(options.machine);
-    return paper_runner<V>(n, [&factor, &layout, machine = options.machine, seed = options.seed](const V* b, V* x) {
-      return trsv::paper::clock_solve<V>(factor, layout, machine, {.seed = seed}, b, x).seconds;
+    // Without a seed a solve takes what its steps do on GPUs; with one, what adversarial delays make of it.
+    const double steps = trsv::paper::predict_steps(factor.pattern(), layout, options.machine, sizeof(V)).seconds;
+    return paper_runner<V>(n, [&factor, &layout, machine = options.machine, seed = options.seed, steps](const V* b, V* x) {
+      const double clocked = trsv::paper::clock_solve<V>(factor, layout, machine, {.seed = seed}, b, x).seconds;
+      return seed == 0 ? steps : clocked;
     });
   }
   const int workers = std::max(1, thread_count(options.threads) / layout.grid.ranks());

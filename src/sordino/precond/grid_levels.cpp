@@ -24,10 +24,16 @@ namespace sordino {
 namespace {
 
 constexpr i64 least_rows = 1 << 10;       // that are worth a thread
-constexpr i64 some = 1000;                // one row in so many
+constexpr double some = 1e-3;             // of all rows; and of a cross-section, for a surface has fewer of more
+constexpr double some_of_section = 0.05;  // cells
 constexpr double uneven = 10;             // of directions' couplings, the strongest over the weakest
-constexpr i64 most_aggregated = 1 << 14;  // rows of a level below which aggregates may be by couplings,
+constexpr i64 most_aggregated = 1 << 15;  // rows of a level below which aggregates may be by couplings,
 constexpr i64 aggregated_a_rank = 64;     // and for each rank that owns any
+
+/// Whether so many rows of n lie between phases that smoothing has to do with it.
+bool has_phases(i64 steep, i64 n) {
+  return double(steep) > std::min(some * double(n), some_of_section * std::pow(double(n), 2.0 / 3));
+}
 
 /// Whether the row's columns are of neighbouring cells.
 bool has_neighbours(GridNeighbours& neighbours, const CsrView& A, i64 row, const Extents& at) {
@@ -67,13 +73,13 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   if (level.takes_part.size() == 0) level.takes_part = LargeArray<double>(std::size_t(A.n));
   std::mutex mutex;
   double bound = 0;
-  i64 steep_rows = 0;
+  i64 steep_rows = 0, uneven_rows = 0;
   bool is_cross = true;
   const auto look = [&](i64 begin, i64 end) {
     GridNeighbours neighbours(level.cells);
     const CrossReader cross(A, level.cells);
     double largest = 0;
-    i64 count = 0;
+    i64 steep = 0, uneven = 0;
     bool all_are_cross = true;
     Extents at = place(level.cells, begin);
     for (i64 row = begin; row < end; row++, advance(at, level.cells)) {
@@ -86,17 +92,20 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
       if (!(facts.diagonal > 0)) return false;
       largest = std::max(largest, facts.magnitudes / facts.diagonal);
       level.takes_part[std::size_t(row)] = facts.couples();
-      count += facts.is_steep();
+      steep += facts.is_steep();
+      uneven += facts.is_uneven();
     }
     std::lock_guard lock(mutex);
     bound = std::max(bound, largest);
-    steep_rows += count;
+    steep_rows += steep;
+    uneven_rows += uneven;
     is_cross = is_cross && all_are_cross;
     return true;
   };
   const bool found = all_parts(0, A.n, look);
   level.bound = bound;
-  level.has_phases = steep_rows * some > A.n;
+  level.has_phases = has_phases(steep_rows, A.n);
+  level.is_uneven = uneven_rows > 0;
   if (looks_at_neighbours) level.is_cross = is_cross;
   return found;
 }
@@ -159,6 +168,8 @@ void require_usable(const GridFacts& facts) {
   if (facts.not_finite != GridFacts::none) refuse(facts.not_finite, not_finite);
 }
 
+static_assert(most_aggregated <= GridLevels::most_on_host);  // so that levels of fields are looked at, too
+
 }  // namespace
 
 GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone, CyclePrecision precision,
@@ -216,7 +227,7 @@ void GridLevels::find_all() {
 
 void GridLevels::take_facts(GridLevel& level, const GridFacts& facts) {
   level.bound = facts.bound;
-  level.has_phases = facts.steep * some > level.partition.n;
+  level.has_phases = has_phases(facts.steep, level.partition.n);
   level.is_cross = true;
 }
 
@@ -332,7 +343,7 @@ bool GridLevels::mixes_below(int l) const {
   const Partition& rows = partition(l);
   i64 owners = 0;
   for (int r = 0; r < rows.ranks(); r++) owners += rows.rows(r) > 0;
-  return degree_ > 1 && l + 1 < count() && rows.n <= most_aggregated && rows.n >= owners * aggregated_a_rank &&
+  return level(l).is_uneven && l + 1 < count() && rows.n <= most_aggregated && rows.n >= owners * aggregated_a_rank &&
          !is_stretched(matrix(l), level(l).cells) && count_stiff_parts(matrix(l)) > 1;
 }
 

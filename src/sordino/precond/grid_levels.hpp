@@ -41,8 +41,9 @@ struct GridLevel {
   bool has_two_colours = false;        // of cells that are coupled with those of the other one alone; looked for if it matters
   double damping = 1;                  // of tiles that smooth it (block_ilu_smoother.hpp)
   bool has_phases = false;             // whose couplings differ a hundredfold and more in some rows
-  bool is_cross = false;               // cells are coupled through faces alone, and not across the ends of the box
-  bool is_periodic = false;            // across the ends of ranks' layers
+  bool is_uneven = false;    // whose couplings differ tenfold in any; of levels that are made where they lie not known
+  bool is_cross = false;     // cells are coupled through faces alone, and not across the ends of the box
+  bool is_periodic = false;  // across the ends of ranks' layers
   // [rows of the level before] P^T, by cells whose aggregates take, and P, by cells that take; of the first level empty
   LargeArray<CellWeights> to_this = {}, from_this = {};
   MadeLevel made = {};  // instead, of large levels of a GridMatrix; of the last one that is made so, P^T and P alone

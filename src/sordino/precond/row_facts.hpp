@@ -8,6 +8,7 @@
 namespace sordino {
 
 inline constexpr double steep_ratio = 100;  // of a row's couplings, the largest over the smallest: between two phases
+inline constexpr double uneven_ratio = 10;  // where there may be two
 
 struct RowFacts {
   double diagonal = 0;
@@ -24,6 +25,7 @@ struct RowFacts {
   }
   SORDINO_HD bool couples() const { return least <= most; }
   SORDINO_HD bool is_steep() const { return most > steep_ratio * least; }
+  SORDINO_HD bool is_uneven() const { return most > uneven_ratio * least; }
 };
 
 }  // namespace sordino

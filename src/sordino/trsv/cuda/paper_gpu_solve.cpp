@@ -10,11 +10,14 @@
 #include "sordino/runtime/cuda/team.hpp"
 #include "sordino/trsv/cuda/paper_tables.hpp"
 #include "sordino/trsv/cuda/passes.hpp"
+#include "sordino/trsv/paper_steps.hpp"
 
 namespace sordino::trsv::paper {
 namespace {
 
 using cuda::call;
+
+static_assert(StepTimes().threads == solve_threads && StepTimes().wait_threads == wait_threads, "what is predicted is run");
 
 /// Bounds of ranks on one GPU, all of whose kernels must be there together: streams have queues of their own then, and thread
 /// blocks find room.
