@@ -10,7 +10,11 @@ PREDICTED = "2026-11-27_multigrid_predicted.jsonl"
 BEFORE = "2026-11-26_multigrid_predicted.jsonl"  # coarse levels on all ranks
 LEVELS = "2026-11-27_multigrid_levels_predicted.jsonl"
 LEVELS_THEN = "2026-11-26_multigrid_levels_predicted.jsonl"  # of the code that was measured
-PEERS = "2026-11-26_multigrid_peers_2_cores.jsonl"
+PEERS = "2026-11-27_multigrid_peers_2_cores.jsonl"
+BEFORE_PEERS, TRIED = (
+    "2026-11-27_multigrid_27_points_before_2_cores.jsonl",
+    "2026-11-27_multigrid_27_points_tried_2_cores.jsonl",
+)
 TWO_GPUS = "2026-11-26_multigrid_h200x2.jsonl"
 EARLIER = "2026-11-26_multigrid_h200x4.jsonl"
 SMALL, SINCE = "2026-11-27_multigrid_h100.jsonl", "2026-11-27_multigrid_since_h200x4.jsonl"
@@ -228,6 +232,26 @@ def judged(found):
         yield "| " + " | ".join(cells) + " |"
 
 
+def tried():
+    """Ours at 64^3 with the code before and since, and by what was tried and left: iterations, clock, user time."""
+    for name in (BEFORE_PEERS, TRIED):
+        for row in rows_of(name):
+            assert row["verified"] and row["size"] == 64, row
+            label = f"`{row['method']}`" + (", before" if name == BEFORE_PEERS else "")
+            times = [row[f"{part}_s"]["median"] for part in ("setup", "solve", "total", "user")]
+            yield "| " + " | ".join([label, f"{row['iterations']}", *(f"{s:.2f}" for s in times)]) + " |"
+
+
+def test_the_page_has_what_was_tried():
+    expected = [*tried()]
+    assert BEFORE_PEERS in page() and TRIED in page() and len(expected) >= 4
+    assert [line for line in page().splitlines() if line in expected] == expected
+    (before,) = (row for row in rows_of(BEFORE_PEERS) if row["method"] == "cg, mg")
+    (since,) = (row for row in rows_of(TRIED) if row["method"] == "cg, mg")
+    part = since["user_s"]["median"] / before["user_s"]["median"]
+    assert f"{part:.2f} of the user time" in told() and part < 0.75
+
+
 def test_the_page_has_the_peers():
     found = peers()
     assert PEERS in page() and found
@@ -343,6 +367,16 @@ def asked():
         f"| false `converged` with `mg` in the sweep of sixty problems | 0 | {wrong} of {claimed} | "
         f"{verdict(wrong, 0)} |"
     )
+    met = {
+        place: [over_the_best(ways, place)[2] for (size, _), ways in sorted(peers().items())]
+        for place in (-2, -1)
+    }
+    said = [" and ".join(f"{ratio:.2f}" for ratio in met[place]) for place in (-2, -1)]
+    yield (
+        f"| two cores, 64^3 and 128^3, 27 points | {WITHIN} of the best of hypre, PETSc and PyAMG | by the clock "
+        f"{said[0]}, by user time {said[1]} ([below](#beside-hypre-petsc-and-pyamg)) | "
+        f"{verdict(max(met[-2]), WITHIN)}, by user time {verdict(max(met[-1]), WITHIN)} |"
+    )
 
 
 def test_the_page_has_what_was_asked():
@@ -376,6 +410,7 @@ if __name__ == "__main__":
         by_level(levels_of()),
         beside(peers()),
         judged(peers()),
+        tried(),
         asked(),
     ):
         print(*lines, sep="\n", end="\n\n")
