@@ -1,16 +1,17 @@
 """Preconditioners of grids: iterations and seconds of verified solves with cg, by size and contrast.
 
 python bench/grid_preconditioners.py [--sizes 32,64,96] [--contrasts 1,1000] [--engine host] [--ranks 2]
-    [--problem ball] [--obstacles 0] [--preconds jacobi,block-ilu,mg:v,mg:w] [--storage auto] [--library numpy]
-    [--repeats 3] [--record FILE]
+    [--problem ball] [--obstacles 0] [--edges 1,1,10] [--grading 1] [--preconds jacobi,block-ilu,mg:v,mg:w]
+    [--storage auto] [--library numpy] [--repeats 3] [--record FILE]
 
 Random right-hand sides, to 1e-8; seconds by the wall's clock, and of all cores together, of setup, too. A problem is
 a ball of another density, or `bubbles` or a `free-surface` in a tank, open at the top, with so many obstacles, or there
 `layers` of five cells, light and heavy in turn, which no pairs of cells keep apart, or `cells` of a density each that
-is drawn, in `open-cells` with zero values on all faces. Setup is told apart; `mg:w` is precond mg with cycle w,
-`mg:v:single` with cycles in single precision, `mg:v:double:sor` with another smoother, and `mg:f`, which is not
-symmetric, is taken by fcg. What does not converge is a line, too, with its status. With cupy or torch as library b
-and x are on a GPU, and do not travel.
+is drawn, in `open-cells` with zero values on all faces, or `bricks`, finite elements of 27 points with a coefficient
+drawn for each, whose edges are as given, in z growing so many times by the grading. Setup is told apart; `mg:w` is
+precond mg with cycle w, `mg:v:single` with cycles in single precision, `mg:v:double:sor` with another smoother, and
+`mg:f`, which is not symmetric, is taken by fcg. What does not converge is a line, too, with its status. With cupy or
+torch as library b and x are on a GPU, and do not travel.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ import numpy as np
 
 import sordino
 from sordino.bench import _records
-from sordino.problems import OPEN_TANK, multiphase, pressure_matrix
+from sordino.problems import OPEN_TANK, brick_matrix, multiphase, pressure_matrix
 
 RTOL = 1e-8
 LAYER = 5  # cells
 CELLS = {"cells": OPEN_TANK, "open-cells": "dirichlet"}
-PROBLEMS = ("ball", "bubbles", "free-surface", "layers", *CELLS)
+PROBLEMS = ("ball", "bubbles", "free-surface", "layers", "bricks", *CELLS)
 
 
 def vector(values: np.ndarray, library: str) -> Any:
@@ -53,6 +54,11 @@ def matrix(size: int, contrast: float, given: argparse.Namespace) -> Any:
     if given.problem in CELLS:
         density = contrast ** np.random.default_rng(2).random(cells)
         return pressure_matrix(density, boundary=CELLS[given.problem])
+    if given.problem == "bricks":
+        bricks = (size + 1,) * 3
+        x, y, z = map(float, given.edges.split(","))
+        growing = z * np.geomspace(1, given.grading, size + 1)
+        return brick_matrix(contrast ** np.random.default_rng(2).random(bricks), spacing=(x, y, growing)).A
     return multiphase(*cells, phases=given.problem, contrast=contrast, obstacles=given.obstacles).A
 
 
@@ -76,6 +82,7 @@ def measure(size: int, contrast: float, precond: str, given: argparse.Namespace)
     found, cpu = found[1:], cpu[1:]
     return {
         "bench": "grid_preconditioners", "problem": given.problem, "obstacles": given.obstacles, "size": size,
+        "edges": given.edges, "grading": given.grading,
         "contrast": contrast, "precond": word, "cycle": cycle,
         "precision": precision or "double", "smoother": smoother or "chebyshev",
         "engine": given.engine, "ranks": given.ranks, "storage": given.storage, "library": given.library,
@@ -95,6 +102,8 @@ def main() -> int:
     parser.add_argument("--contrasts", default="1,1000")
     parser.add_argument("--problem", default="ball", choices=PROBLEMS)
     parser.add_argument("--obstacles", type=int, default=0)
+    parser.add_argument("--edges", default="1,1,1")
+    parser.add_argument("--grading", type=float, default=1.0)
     parser.add_argument("--preconds", default="jacobi,block-ilu,mg:v,mg:w")
     parser.add_argument("--engine", default="host")
     parser.add_argument("--ranks", type=int, default=2)
@@ -103,7 +112,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3)
     _records.add_arguments(parser)
     given = parser.parse_args()
-    if given.problem in ("ball", "layers", *CELLS) and given.obstacles:
+    if given.problem in ("ball", "layers", "bricks", *CELLS) and given.obstacles:
         parser.error("obstacles are of bubbles and of a free surface")
     command = shlex.join(["python", *sys.argv])
     for size in map(int, given.sizes.split(",")):

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._advice import parts_named
 from ._callbacks import Turn, heeded
+from ._grid_matrix import GridMatrix
 from ._levels import Levels
 from ._matrix import CsrArrays
 from ._native import core, translated
@@ -48,9 +49,10 @@ class CoreSolver:
     ) -> None:
         self.turn, self.levels = Turn(), Levels()
         self._process = os.getpid()
-        more = {"given": given} if given else {}
+        self._given = given
 
         def make() -> Any:
+            more = {"given": self._given} if self._given else {}
             with heeded(system.functions), parts_named(system.rows, options, order), translated():
                 return core().Solver(*system.arrays(), system.n, options, machine, **more)
 
@@ -91,6 +93,19 @@ class CoreSolver:
             if isinstance(error, BadArgument):  # factors may have been made of what was refused
                 self._hand_on(held)
             raise
+        self._count()
+
+    def update_fields(self, fields: GridMatrix) -> None:
+        """New fields of the matrix's grid; where levels are worn, with new levels. Refused ones change nothing."""
+        arrays = fields.arrays()
+        with translated():
+            self.native().update_fields(arrays)
+        self._given = {**self._given, "grid_matrix": arrays}
+        if self.levels.worn:
+            self._renew()
+        self._count()
+
+    def _count(self) -> None:
         if self.levels.worn:
             self.levels.renew(self.levels.worn)
         else:
@@ -100,10 +115,18 @@ class CoreSolver:
         if not self.levels.worn:
             with translated():
                 return self.native().update_values(words(held.data))
+        self._renew()
+
+    def _renew(self) -> None:
         assert self._make is not None
         self._native = None
         self._native = self._make()
 
+    def told(self, raw: dict[str, Any], system: System) -> dict[str, Any]:
+        """What the core has said of a solve, with what is to be said of levels and setup."""
+        return {**self.levels.told(raw, system.n), **system.facts}
+
     def close(self) -> None:
         """Give back all that the core holds."""
         self._native = self._make = None
+        self._given = {}

@@ -42,12 +42,13 @@ def estimate_memory(
     Raises
     ------
     BadArgument, Unsupported
-        For what :class:`sordino.Solver` refuses, for H-matrices and for :class:`sordino.GridMatrix`.
+        For what :class:`sordino.Solver` refuses, and for H-matrices.
 
     Notes
     -----
     Within 10 % of what is then held on the engines ``host`` and ``model``; of GPUs without what CUDA itself
-    takes. A is not copied if it is canonical CSR. Cost: O(nnz), and a solver of 64 rows.
+    takes, and of a grid's fields without what setup gives back. A is not copied if it is canonical CSR; rows are made
+    of fields. Cost: O(nnz), and a solver of 64 rows.
 
     Examples
     --------

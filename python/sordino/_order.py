@@ -79,14 +79,15 @@ def ordered(system: System, options: dict[str, Any]) -> tuple[System, Order]:
     Raises
     ------
     BadArgument
-        For an operator or a grid's fields, which show no entries, with ``deterministic="on"``, for a matrix of which
+        For an operator, which shows no entries, with ``deterministic="on"``, for a matrix of which
         METIS leaves a rank nothing, and for boxes that the grid does not have.
     Unsupported
         For METIS without pymetis.
 
     Notes
     -----
-    Memory: the matrix once more, and 24 bytes an entry while it lasts; afterwards 8 an entry and its pattern.
+    Rows are made of a grid's fields, and the grid is then among the options. Memory: the matrix once more,
+    and 24 bytes an entry while it lasts; afterwards 8 an entry and its pattern.
     """
     if "hmatrix" in system.given:
         return _as_in_tree(system)
@@ -95,6 +96,9 @@ def ordered(system: System, options: dict[str, Any]) -> tuple[System, Order]:
     boxes = _chosen_boxes(system, ranks, options) if partition == "boxes" else None
     if partition == "blocks" or ranks == 1:
         return system, Order(cuts=system.rows.cuts if system.rows else ())
+    if fields := system.given.get("grid_matrix"):
+        options.setdefault("grid", ",".join(map(str, fields.cells)))
+        system = system.by_rows(f"partition {partition} gives ranks other rows than layers of cells")
     matrix = system.rows
     if matrix is None:
         raise BadArgument(

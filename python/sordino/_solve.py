@@ -14,13 +14,13 @@ from ._advice import Suitability, require_hermitian_preconditioner
 from ._at_once import AtOnce
 from ._callbacks import Callback, Relay, checked_callback, heeded, looks
 from ._core_solver import CoreSolver
-from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
+from ._device import GpuVectors, handed, is_complex_array, taken
 from ._matrix import new_values
 from ._native import core, translated
 from ._numbers import RealSystem, holds_complex, numbers, solve_by_parts, words
 from ._placement import place, reckoned_with, warn_of_unheeded
 from ._solution import Solution, check_on_failure, collected, deliver, in_single, in_turn, reported
-from ._system import as_system, entries_of, matrix_bytes
+from ._system import as_system, entries_of, in_rows, matrix_bytes, with_fields
 from ._together import Together
 from ._vectors import HostVectors
 from .errors import BadArgument, Unsupported
@@ -203,9 +203,10 @@ class Solver:
 
         Parameters
         ----------
-        values : array_like, shape (nnz,), or sparse matrix, shape (n, n)
+        values : array_like, shape (nnz,), sparse matrix, shape (n, n), or GridMatrix
             In the order of ``A.data``, if A was CSR with sorted columns and no duplicates;
-            otherwise a matrix with the same pattern. Those on a GPU are copied to the CPU first.
+            otherwise a matrix with the same pattern. Those on a GPU are copied to the CPU first. Of a GridMatrix
+            another one of as many cells, on the CPU or a GPU, whose levels are made where it lies.
 
         Raises
         ------
@@ -218,10 +219,14 @@ class Solver:
             The method needs a symmetric matrix, and this one no longer is.
         """
         self._native()
+        if system := with_fields(self._system, values):
+            with self._held.turn.alone():
+                self._held.update_fields(values)
+                self._system = system
+            return
         held = self._system.rows
-        if held is None:
-            raise BadArgument(f"the matrix is {self._system.stands_as}, which has no values to update")
-        data = self._order.values(new_values(host_copy(values, "the new values"), self._order.rows or held))
+        assert held is not None
+        data = self._order.values(new_values(in_rows(values), self._order.rows or held))
         with self._held.turn.alone():
             self._held.update(held, data)
         self._suits.look(held)
@@ -388,7 +393,7 @@ class Solver:
     ) -> Solution:
         null = partial(_nullspace.vectors, self._null, self.options, self.n)
         raws = [
-            self._suits.advised(self._held.levels.told(raw, self.n), self._system.rows, null) for raw in raws
+            self._suits.advised(self._held.told(raw, self._system), self._system.rows, null) for raw in raws
         ]
         asked, problem = {**self.options, **overrides}, {"n": self.n, "nnz": self.nnz}
         reports = tuple(reported(raw, asked, problem, self._machine) for raw in raws)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,18 @@ from .errors import BadArgument, Unsupported
 
 @dataclass(frozen=True)
 class System:
-    """A matrix by its entries (`rows`), as a function or an H-matrix, and a preconditioner that the caller brings."""
+    """A matrix by its entries (`rows`), as a function or an H-matrix, and a preconditioner that the caller brings.
+
+    Rows may have been made of the `fields` of a grid, because of what `why_rows` says.
+    """
 
     n: int
     rows: CsrArrays | None
     single: bool
     complex: bool = False
     given: dict[str, Any] = field(default_factory=dict)
+    fields: GridMatrix | None = None
+    why_rows: str = ""
 
     @property
     def stands_as(self) -> str:
@@ -43,6 +48,18 @@ class System:
     def functions(self) -> list[Function]:
         """The functions of the caller's that a solve calls."""
         return [value for value in self.given.values() if isinstance(value, Function)]
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What is to be said of its setup, where the core knows nothing of it."""
+        made = f"rows are made of the grid's fields on the CPU, as {self.why_rows}"
+        return {"setup_reason": made} if self.why_rows else {}
+
+    def by_rows(self, why: str) -> System:
+        """Of a grid's fields the same by rows."""
+        fields: GridMatrix = self.given["grid_matrix"]
+        given = {name: value for name, value in self.given.items() if name != "grid_matrix"}
+        return replace(self, rows=fields.rows(), given=given, fields=fields, why_rows=why)
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The three arrays of CSR that the core views; empty ones of a function."""
@@ -106,6 +123,7 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
     """
     M = pair_of(M) if holds_triangles(M) else M
     A, M = _matrix_inside(A), _matrix_inside(M)
+    M = M.matrix() if isinstance(M, GridMatrix) else M
     if hasattr(M, "aspreconditioner") and not is_hierarchy(M):
         M = M.aspreconditioner()
     A, M = host_copy(A, "the matrix"), host_copy(M, "the preconditioner")
@@ -116,11 +134,12 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
         if _holds_complex(M) and not numbers:
             raise Unsupported("the H-matrix is real, and its preconditioner must be, too")
     elif isinstance(A, GridMatrix):
-        n, rows, numbers, given = A.shape[0], None, False, {"grid_matrix": A}
-        if M is not None:
-            raise Unsupported(
-                "a grid's fields take no preconditioner of the caller's: give the matrix as CSR"
-            )
+        system = System(A.shape[0], None, False, given={"grid_matrix": A})
+        if M is None:
+            return system
+        made = system.by_rows("the caller brings a preconditioner")
+        with_M = as_system(made.rows, M, own=False)
+        return replace(with_M, fields=made.fields, why_rows=made.why_rows)
     elif _is_operator(A):
         n, rows = _size_of(A, "the operator"), None
         numbers = _holds_complex(A) or _holds_complex(M)
@@ -136,6 +155,33 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
             raise BadArgument(f"a hierarchy of multigrid needs the entries of the matrix, which is {kind}")
         return System(n, rows, single, numbers, {**given, "hierarchy": as_hierarchy(M, rows)})
     return System(n, rows, single, numbers, {**given, **_preconditioner(M, n, numbers)})
+
+
+def with_fields(system: System, values: Any) -> System | None:
+    """The system with new fields of its grid; None of a matrix by its rows, or of which rows were made.
+
+    Raises
+    ------
+    BadArgument
+        Where values and matrix are not given in the same way, or of other grids.
+    """
+    fields = system.given.get("grid_matrix", system.fields)
+    if fields is None and system.rows is None:
+        raise BadArgument(f"the matrix is {system.stands_as}, which has no values to update")
+    if not isinstance(values, GridMatrix):
+        if fields is None:
+            return None
+        raise BadArgument(f"the matrix is {system.stands_as}: give update_values another GridMatrix")
+    if fields is None:
+        raise BadArgument("the matrix is given by its rows, of which a GridMatrix has no values")
+    if (values.cells, values.periodic) != (fields.cells, fields.periodic):
+        raise BadArgument(f"the new values are {values!r}, and the matrix is {fields!r}")
+    return None if system.fields else replace(system, given={**system.given, "grid_matrix": values})
+
+
+def in_rows(values: Any) -> Any:
+    """New values of rows: those of a grid's fields as a matrix, those on a GPU as a copy."""
+    return values.rows().matrix() if isinstance(values, GridMatrix) else host_copy(values, "the new values")
 
 
 def entries_of(system: System) -> int:

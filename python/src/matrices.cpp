@@ -1,7 +1,9 @@
-// sordino._core.take_rows: a SciPy matrix on its way to the core.
+// sordino._core.take_rows and grid_rows: a SciPy matrix on its way to the core, and rows of a grid's fields.
 #include <nanobind/stl/optional.h>
 
+#include "given_system.hpp"
 #include "large.hpp"
+#include "sordino/api/grid_system.hpp"
 #include "sordino/base/shared_cores.hpp"
 #include "sordino/linalg/taken_rows.hpp"
 
@@ -55,11 +57,26 @@ Taken take_any(const Integers& indptr, const Integers& indices, const Array<doub
   return {};
 }
 
+/// indptr, indices and data of a grid's matrix, with an entry for each face between cells.
+nb::tuple grid_rows(const PyGrid& given, i64 n) {
+  Viewed viewed;
+  const GridMatrix fields = grid_of(given, n, viewed);
+  LargeCsr rows;
+  {
+    nb::gil_scoped_release release;
+    SharedCores all;
+    rows = rows_of(FieldsOnHost(fields).view());
+  }
+  return nb::make_tuple(large_array(std::move(rows.indptr)), large_array(std::move(rows.indices)),
+                        large_array(std::move(rows.values)));
+}
+
 }  // namespace
 
 void define_matrices(nb::module_& m) {
   using namespace nb::literals;
   m.def("take_rows", &take_any, "indptr"_a, "indices"_a, "data"_a, "n"_a, "words"_a, "own"_a);
+  m.def("grid_rows", &grid_rows, "given"_a, "n"_a);
 }
 
 }  // namespace sordino::python

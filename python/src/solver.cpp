@@ -1,9 +1,5 @@
-// sordino._core.Solver: a matrix, or functions of Python's that stand for one, and what a solve takes and returns.
-#include <nanobind/stl/tuple.h>
-
-#include "basis.hpp"
-#include "callers_vector.hpp"
-#include "hmatrix.hpp"
+// sordino._core.Solver: what a solve takes and returns.
+#include "given_system.hpp"
 #include "of_process.hpp"
 #include "sordino/api/engines.hpp"
 #include "sordino/api/grid_system.hpp"
@@ -12,147 +8,6 @@
 
 namespace sordino::python {
 namespace {
-
-using Callable = std::shared_ptr<nb::object>;
-/// A Python object that threads without the GIL may copy and drop.
-Callable shared(nb::object object) {
-  return {new nb::object(std::move(object)), [](nb::object* o) {
-            nb::gil_scoped_acquire acquire;
-            delete o;
-          }};
-}
-
-template <class T>
-nb::object view(T* words, i64 n) {
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(words, {std::size_t(n)}), nb::rv_policy::reference);
-}
-
-/// Calls f(x, y), arrays of n doubles that live for the call alone: it fills y. What it raises fails the ranks: Python's side
-/// keeps the errors of users.
-HostFunction host_function(const Callable& f, i64 n) {
-  if (f->is_none()) return {};
-  return [f, n](const double* x, double* y) {
-    nb::gil_scoped_acquire acquire;
-    try {
-      (*f)(view(x, n), view(y, n));
-    } catch (nb::python_error& raised) {
-      throw Error(Errc::peer_failed, raised.what());
-    }
-  };
-}
-
-using PyCsr = std::tuple<Array<i64>, Array<i32>, Array<double>>;
-/// Cells in x, y and z; diagonal, x, y and z.
-using PyGrid = std::tuple<std::vector<i64>, std::vector<nb::object>>;
-/// P, its shape, and the matrix of a level of a hierarchy.
-using PyLevel = std::tuple<PyCsr, std::tuple<i64, i64>, PyCsr>;
-
-/// The arrays of a matrix, and what else Python gives a solver: product and preconditioner (functions), diagonal, inverse
-/// (three arrays of CSR), grid_matrix (cells, and the arrays diagonal, x, y and z of the host or of a GPU, or None where a
-/// direction has one cell), hierarchy (of each level below A P, its shape, and the matrix), nullspace and left_nullspace
-/// (arrays of shape (k, n)), cuts, cells, look_every, look_x, and words: 2 where all values are complex, and all arrays of
-/// them, here and in a solve, pairs of doubles.
-struct GivenSystem {
-  GivenSystem(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& given)
-      : indptr_(indptr), indices_(indices), data_(data) {
-    auto get = [&](const char* name) { return nb::object(given.contains(name) ? given[name] : nb::none()); };
-    if (nb::object w = get("words"); !w.is_none()) words_ = nb::cast<int>(w);
-    system.A.n = n;
-    system.A.words = words_;
-    functions = {shared(get("product")), shared(get("preconditioner"))};
-    system.product = host_function(functions[0], system.words());
-    system.preconditioner = host_function(functions[1], system.words());
-    if (nb::object d = get("diagonal"); !d.is_none()) {
-      auto values = nb::cast<Array<double>>(d);
-      system.diagonal.assign(values.data(), values.data() + values.size());
-    }
-    if (nb::object inverse = get("inverse"); !inverse.is_none()) {
-      auto [ptr, columns, values] = nb::cast<std::tuple<Array<i64>, Array<i32>, Array<double>>>(inverse);
-      require_csr(ptr, columns, values, n);
-      inverse_ = {ptr, columns, values};
-      system.inverse = {n, ptr.data(), columns.data(), values.data(), 0, -1, words_};
-    }
-    if (nb::object g = get("grid_matrix"); !g.is_none()) take_grid(nb::cast<PyGrid>(g));
-    if (nb::object h = get("hierarchy"); !h.is_none()) take_hierarchy(nb::cast<std::vector<PyLevel>>(h));
-    if (nb::object h = get("hmatrix"); !h.is_none()) {
-      const auto& held = nb::cast<const PyHMatrix&>(h);
-      system.hmatrix = held.matrix<double>();
-      system.complex_hmatrix = held.matrix<hmatrix::Number>();
-      hmatrix_ = h;
-    }
-    if (nb::object h = get("coarse"); !h.is_none()) {
-      const auto& held = nb::cast<const PyHMatrix&>(h);
-      system.coarse = held.matrix<double>();
-      system.complex_coarse = held.matrix<hmatrix::Number>();
-      coarse_ = h;
-    }
-    system.nullspace = {basis_of(get("nullspace")), basis_of(get("left_nullspace"))};
-    if (nb::object cuts = get("cuts"); !cuts.is_none()) system.cuts = nb::cast<std::vector<i64>>(cuts);
-    if (nb::object cells = get("cells"); !cells.is_none()) {
-      cells_ = nb::cast<Array<i64>>(cells);
-      if (i64(cells_.size()) != n)
-        bad_argument("there are " + std::to_string(cells_.size()) + " cells for " + std::to_string(n) + " rows");
-      system.cells = cells_.data();
-    }
-    if (nb::object every = get("look_every"); !every.is_none()) system.watch.every = nb::cast<int>(every);
-    if (nb::object x = get("look_x"); !x.is_none()) system.watch.x = nb::cast<bool>(x);
-    if (!system.has_entries()) return;
-    require_csr(indptr, indices, data, n);
-    system.A = {n, indptr.data(), indices.data(), data.data(), 0, -1, words_};
-  }
-
-  System system;
-  std::vector<Callable> functions;
-
- private:
-  void require_csr(const Array<i64>& indptr, const Array<i32>& indices, const Array<double>& data, i64 n) const {
-    require_arrays(indptr, indices, data, n, std::size_t(words_));
-  }
-  static void require_arrays(const Array<i64>& indptr, const Array<i32>& indices, const Array<double>& data, i64 n,
-                             std::size_t words) {
-    if (i64(indptr.size()) != n + 1 || indices.size() * words != data.size() ||
-        (n > 0 && indptr.data()[n] != i64(indices.size())))
-      bad_argument("the CSR arrays do not belong together");
-  }
-
-  void take_grid(const PyGrid& given) {
-    const auto& [cells, arrays] = given;
-    system.grid.cells = {cells.at(0), cells.at(1), cells.at(2)};
-    const double** const to[] = {&system.grid.diagonal, &system.grid.ahead[0], &system.grid.ahead[1], &system.grid.ahead[2]};
-    for (std::size_t k = 0; k < 4; k++) {
-      const nb::object& array = arrays.at(k);
-      if (array.is_none()) continue;
-      grid_.push_back(nb::cast<Vector<const double>>(array));
-      require_words(grid_.back(), system.A.n, "an array of the grid's matrix");
-      *to[k] = grid_.back().data();
-    }
-    if (!system.grid.diagonal) bad_argument("the grid's matrix needs its diagonal");
-  }
-  void take_hierarchy(std::vector<PyLevel> levels) {
-    hierarchy_ = std::move(levels);
-    auto given = std::make_shared<std::vector<GivenLevel>>();
-    for (const auto& [P, shape, A] : hierarchy_) {
-      const auto& [ptr, columns, values] = P;
-      const auto& [A_ptr, A_columns, A_values] = A;
-      const auto [rows, width] = shape;
-      require_arrays(ptr, columns, values, rows, 1);
-      require_arrays(A_ptr, A_columns, A_values, i64(A_ptr.size()) - 1, 1);
-      given->push_back({{rows, width, ptr.data(), columns.data(), values.data()},
-                        {i64(A_ptr.size()) - 1, A_ptr.data(), A_columns.data(), A_values.data()}});
-    }
-    system.hierarchy = std::move(given);
-  }
-
-  int words_ = 1;
-  std::vector<PyLevel> hierarchy_;
-  Array<i64> indptr_;
-  Array<i32> indices_;
-  Array<double> data_;
-  Array<i64> cells_;
-  std::vector<Vector<const double>> grid_;
-  nb::object hmatrix_, coarse_;
-  std::tuple<Array<i64>, Array<i32>, Array<double>> inverse_;
-};
 
 /// Whom the looks of a running solve are for. A call that takes longer than the ranks' patience outlives the solve, and perhaps
 /// the solver: what it needs is kept here, and looked at with the GIL.
@@ -268,6 +123,14 @@ class PySolver {
     data_ = data;
   }
 
+  /// Of a grid's matrix, as `grid_matrix` has it.
+  void update_fields(const PyGrid& given) {
+    given_.update_grid(given, [&](const GridMatrix& fields) {
+      nb::gil_scoped_release release;
+      solver_->update_values(fields);
+    });
+  }
+
   double time_product(int pairs) {
     nb::gil_scoped_release release;
     return solver_->time_product(pairs);
@@ -337,6 +200,7 @@ class PySolver {
     d["symmetry"] = solver_->symmetry();
     d["storage"] = solver_->storage();
     d["storage_reason"] = solver_->why_stored_so();
+    d["setup_reason"] = solver_->setup_reason();
     d["engine"] = solver_->engine();
     d["transport"] = solver_->transport();
     d["ranks"] = solver_->ranks();
@@ -388,6 +252,7 @@ void define_solver(nb::module_& m) {
       .def("solve_columns", &PySolver::solve_columns, "b"_a, "x0"_a, "progress"_a.none() = nb::none(), "options"_a = nb::dict())
       .def("columns_at_once", &PySolver::columns_at_once)
       .def("update_values", &PySolver::update_values, "data"_a)
+      .def("update_fields", &PySolver::update_fields, "given"_a)
       .def("time_product", &PySolver::time_product, "pairs"_a)
       .def("method", &PySolver::method)
       .def("steps", &PySolver::steps)

@@ -44,7 +44,8 @@ GridLevels levels_by(std::shared_ptr<GridMaker> maker, const GridMatrix& A, int 
   const GridMatrix taken = maker->taken(A);
   const auto strengths = maker->strengths(taken);
   const Tiling layers = grid_layers(strengths, A.cells, ranks, level_rows_of_gpus);
-  return GridLevels(std::move(maker), taken, strengths, partition_in_layers(A.n(), layers, ranks), level_rows_of_gpus);
+  const GridFacts facts = usable_facts(*maker, taken);
+  return GridLevels(std::move(maker), taken, facts, strengths, partition_in_layers(A.n(), layers, ranks), level_rows_of_gpus);
 }
 
 template <class T>
@@ -127,6 +128,35 @@ TEST("so it does of planes and lines, and of fields that the host has") {
   }
 }
 
+TEST(
+    "new fields go through the levels that there are, with the host's bits, from that GPU, from another one and from the "
+    "host") {
+  test::need_gpu();
+  NOTE(fresh::said());
+  fresh::Random random(925);
+  const Extents cells{67, 71, random.whole(61, 83)};
+  const Fields first = fields::random(cells, {.digits = 2}, random);
+  const OnGpu there(first, 0);
+  GridLevels gpu = levels_by(device_grid_maker(0), there.view(), 1), host = levels_by(grid_maker(-1), first.view(), 1);
+  const auto update = [](GridLevels& levels, const std::shared_ptr<GridMaker>& maker, const GridMatrix& A) {
+    levels.release();
+    const GridMatrix taken = maker->taken(A);
+    levels.update(maker, taken, usable_facts(*maker, taken));
+  };
+  for (int step = 0; step < 3; step++) {
+    const Fields next = fields::random(cells, {.digits = 1.0 + step, .solid = 0.1 * step}, random);
+    const OnGpu moved(next, step == 1 ? test::gpus() - 1 : 0);
+    const std::shared_ptr<GridMaker> maker = device_grid_maker(0);
+    update(gpu, maker, step == 2 ? next.view() : moved.view());
+    update(host, grid_maker(-1), next.view());
+    NOTE(shown(cells), ", step ", step);
+    const bool is_there = step == 0 || (step == 1 && test::gpus() == 1);
+    CHECK(maker->pieces() == (is_there ? 1 : 2));
+    CHECK(compare(gpu, host, *maker) >= 2);
+    CHECK(gpu.fits() == host.fits());
+  }
+}
+
 TEST("diagonals are filled where they are wanted, on either side") {
   test::need_gpu();
   NOTE(fresh::said());
@@ -170,4 +200,11 @@ TEST("facts of bad fields are the host's") {
   CHECK(found.not_finite == expected.not_finite);
   CHECK(found.steep == expected.steep);
   CHECK(found.is_open == expected.is_open);
+  f = fields::random(cells, {.digits = 2, .solid = 0.1, .is_open = false}, random);
+  const OnGpu closed(f, 0);
+  const GridFacts of_gpu = device_grid_maker(0)->facts(closed.view()), of_host = grid_maker(-1)->facts(f.view());
+  CHECK(of_gpu.sum == of_host.sum);
+  CHECK(of_gpu.magnitudes == of_host.magnitudes);
+  CHECK(of_gpu.bound == of_host.bound);
+  CHECK(!of_gpu.is_open);
 }

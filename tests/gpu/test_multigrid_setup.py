@@ -14,27 +14,6 @@ pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
 DEVICES = len(REPORT["devices"])
 
 
-def fields(cells, digits, solid, rng, is_open=True):
-    """Diagonal, x, y and z of a random coefficient with solid cells, shape (nz, ny, nx)."""
-    shape = cells[::-1]
-    k = 10.0 ** (digits * rng.random(shape))
-    fluid = rng.random(shape) >= solid
-    diagonal, ahead = np.zeros(shape), []
-    for axis in (2, 1, 0):
-        low, high = [slice(None)] * 3, [slice(None)] * 3
-        low[axis], high[axis] = slice(None, -1), slice(1, None)
-        low, high = tuple(low), tuple(high)
-        coupling = 2 * k[low] * k[high] / (k[low] + k[high]) * (fluid[low] & fluid[high])
-        entries = np.full(shape, np.nan)  # of last cells nobody reads them
-        entries[low] = -coupling
-        diagonal[low] += coupling
-        diagonal[high] += coupling
-        ahead.append(entries)
-    if is_open:
-        diagonal[0] += 2 * k[0] * fluid[0]
-    return [np.where(diagonal == 0, 1.0, diagonal), *ahead]
-
-
 def solved(A, b, engine="cuda", **options):
     found = sordino.solve(A, b, solver="cg", precond="mg", engine=engine, rtol=1e-8, timeout=20.0, **options)
     assert found.converged
@@ -43,11 +22,11 @@ def solved(A, b, engine="cuda", **options):
 
 @pytest.mark.parametrize("digits", [0.0, 1.5, 6.0])
 @pytest.mark.parametrize("ranks", range(1, 1 + min(4, DEVICES)))
-def test_fields_on_a_gpu_take_the_iterations_of_rows(ranks, digits):
+def test_fields_on_a_gpu_take_the_iterations_of_rows(fields, ranks, digits):
     cupy = pytest.importorskip("cupy")
     rng = np.random.default_rng()
     cells = tuple(int(count) for count in rng.integers(65, 90, 3))
-    arrays = fields(cells, digits, 0.1, rng)
+    arrays = fields(cells, rng, digits, 0.1)
     there = sordino.GridMatrix(*map(cupy.asarray, arrays))
     rows = sordino.GridMatrix(*arrays).matrix()
     b = rng.standard_normal(rows.shape[0])
@@ -58,11 +37,11 @@ def test_fields_on_a_gpu_take_the_iterations_of_rows(ranks, digits):
     assert abs(of_fields.iterations - of_rows.iterations) <= 1
 
 
-def test_one_gpu_has_the_bits_of_rows():
+def test_one_gpu_has_the_bits_of_rows(fields):
     cupy = pytest.importorskip("cupy")
     rng = np.random.default_rng()
     cells = (70, 67, 66)
-    arrays = fields(cells, 3.0, 0.05, rng)
+    arrays = fields(cells, rng, 3.0, 0.05)
     there = sordino.GridMatrix(*map(cupy.asarray, arrays))
     rows = sordino.GridMatrix(*arrays).matrix()
     b = rng.standard_normal(rows.shape[0])
@@ -75,11 +54,11 @@ def test_one_gpu_has_the_bits_of_rows():
 
 
 @pytest.mark.parametrize("ranks", range(1, 1 + min(2, DEVICES)))
-def test_what_wants_rows_gets_them(ranks):
+def test_what_wants_rows_gets_them(fields, ranks):
     cupy = pytest.importorskip("cupy")
     rng = np.random.default_rng()
     cells = (40, 36, 34)
-    arrays = fields(cells, 2.0, 0.0, rng, is_open=False)
+    arrays = fields(cells, rng, 2.0, 0.0, is_open=False)
     there = sordino.GridMatrix(*map(cupy.asarray, arrays))
     b = rng.standard_normal(np.prod(cells))
     solved(there, cupy.asarray(b - b.mean()), ranks=ranks, nullspace="constant")
@@ -88,10 +67,10 @@ def test_what_wants_rows_gets_them(ranks):
     solved(there, cupy.asarray(b), ranks=ranks, cycle_precision="single")
 
 
-def test_bad_fields_are_refused():
+def test_bad_fields_are_refused(fields):
     cupy = pytest.importorskip("cupy")
     rng = np.random.default_rng()
-    arrays = fields((40, 36, 34), 0.0, 0.0, rng)
+    arrays = fields((40, 36, 34), rng, 0.0, 0.0)
     arrays[0][3, 4, 5] = np.nan
     with pytest.raises(sordino.BadArgument, match="holds a NaN or Inf"):
         solved(sordino.GridMatrix(*map(cupy.asarray, arrays)), np.ones(40 * 36 * 34), ranks=1)
@@ -99,9 +78,9 @@ def test_bad_fields_are_refused():
 
 @pytest.mark.parametrize("options", [{}, {"cycle_precision": "single"}])
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_the_host_takes_fields_of_a_gpu(there, ranks, options):
+def test_the_host_takes_fields_of_a_gpu(fields, there, ranks, options):
     rng = np.random.default_rng()
-    arrays = fields((40, 36, 34), 2.0, 0.05, rng)
+    arrays = fields((40, 36, 34), rng, 2.0, 0.05)
     b = rng.standard_normal(40 * 36 * 34)
     of_host = solved(sordino.GridMatrix(*arrays), b, engine="host", ranks=ranks, **options)
     of_gpu = solved(sordino.GridMatrix(*map(there.array, arrays)), b, engine="host", ranks=ranks, **options)
@@ -111,9 +90,9 @@ def test_the_host_takes_fields_of_a_gpu(there, ranks, options):
 
 @pytest.mark.parametrize("engine", ["cuda", "host"])
 @pytest.mark.parametrize("late", range(4))
-def test_fields_that_are_still_written_are_waited_for(there, engine, late):
+def test_fields_that_are_still_written_are_waited_for(fields, there, engine, late):
     rng = np.random.default_rng()
-    arrays = fields((40, 36, 34), 2.0, 0.05, rng)
+    arrays = fields((40, 36, 34), rng, 2.0, 0.05)
     b = rng.standard_normal(40 * 36 * 34)
     expected = solved(
         sordino.GridMatrix(*map(there.array, arrays)), b, engine=engine, ranks=1, deterministic="on"

@@ -14,7 +14,7 @@ TEXT = " ".join(PAGE.split())
 BCSSTK16 = "2026-11-26_amg_bcsstk16_2_cores.jsonl"
 UNSTRUCTURED, CONTRASTS = (
     "2026-11-26_unstructured_2_cores.jsonl",
-    "2026-11-26_multigrid_contrasts_2_cores.jsonl",
+    "2026-11-27_multigrid_contrasts_2_cores.jsonl",
 )
 
 

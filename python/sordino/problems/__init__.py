@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .boundary import conditions, dirichlet_faces
 from .box import check_grid, check_shape, poisson, poisson_rows
+from .bricks import Bricks, brick_matrix
 from .flow import PHASES
 from .multiphase import OPEN_TANK, PressureProblem, multiphase, pressure_steps
 from .pressure import CUBE, Edges, checked_spacing, pressure_matrix
@@ -16,8 +17,10 @@ __all__ = [
     "CUBE",
     "OPEN_TANK",
     "PHASES",
+    "Bricks",
     "Edges",
     "PressureProblem",
+    "brick_matrix",
     "check_grid",
     "check_shape",
     "checked_spacing",

@@ -21,10 +21,10 @@ Edges = tuple[float, float, float]
 CUBE: Edges = (1.0, 1.0, 1.0)
 
 #: Of an edge, and of its inverse.
-_LONGEST = 1e9
+LONGEST = 1e9
 
 #: Of a density and of its inverse, so that no sum of a row overflows, whatever the edges are.
-_LARGEST = 1e270
+LARGEST = 1e270
 
 
 def pressure_matrix(
@@ -90,9 +90,9 @@ def checked_spacing(spacing: Any) -> Edges:
     """Edges of a cell in x, y and z as numbers."""
     given = tuple(spacing) if isinstance(spacing, Iterable) else ()
     edges = [float(edge) for edge in given if isinstance(edge, Real)]
-    if not len(given) == len(edges) == 3 or not all(1 / _LONGEST <= edge <= _LONGEST for edge in edges):
+    if not len(given) == len(edges) == 3 or not all(1 / LONGEST <= edge <= LONGEST for edge in edges):
         raise BadArgument(
-            f"the spacing is three edges of a cell, in x, y and z, numbers from {1 / _LONGEST:g} to {_LONGEST:g}, "
+            f"the spacing is three edges of a cell, in x, y and z, numbers from {1 / LONGEST:g} to {LONGEST:g}, "
             f"not {shown(spacing)}"
         )
     return edges[0], edges[1], edges[2]
@@ -106,7 +106,7 @@ def checked_fields(density: Any, solid: Any) -> tuple[np.ndarray, np.ndarray]:
             f"the density is an array of numbers with three dimensions, not {rho.dtype} of shape {rho.shape}"
         )
     rho = rho.astype(np.float64, copy=False)
-    if not ((rho > 1 / _LARGEST) & (rho < _LARGEST)).all():
+    if not ((rho > 1 / LARGEST) & (rho < LARGEST)).all():
         raise BadArgument("densities are numbers above 0 that have an inverse, and some of these are not")
     if rho.size > MOST_ROWS:
         raise Unsupported("more than 2^31 cells are not supported")

@@ -63,6 +63,8 @@ class Report:
         The same of ``options["s"]``, of cbcg.
     storage_reason : str
         Why the entries lie as ``options["storage"]`` says; empty where there are none.
+    setup_reason : str
+        Of a grid's fields: whether levels are made of them where they lie, or rows on the CPU, and why; else empty.
     levels_made, levels_reused : int
         How often the levels of multigrid were made, with the solver and since, and how often the matrix has got new
         values since the last time, which go through the levels that there are; 0 without levels.
@@ -90,6 +92,7 @@ class Report:
     precond_reason: str = ""
     s_reason: str = ""
     storage_reason: str = ""
+    setup_reason: str = ""
     levels_made: int = 0
     levels_reused: int = 0
     levels_reason: str = ""
@@ -115,6 +118,7 @@ class Report:
             precond_reason=str(raw.get("precond_reason", "")),
             s_reason=str(raw.get("s_reason", "")),
             storage_reason=str(raw.get("storage_reason", "")),
+            setup_reason=str(raw.get("setup_reason", "")),
             levels_made=int(raw.get("levels_made", 0)),
             levels_reused=int(raw.get("levels_reused", 0)),
             levels_reason=str(raw.get("levels_reason", "")),

@@ -1,9 +1,11 @@
 // How much memory a solver will take, without setting it up: which vectors it makes is seen on a solver of 64 rows.
 #include "sordino/api/ghosts.hpp"
 #include "sordino/api/grid_choice.hpp"
+#include "sordino/api/grid_system.hpp"
 #include "sordino/api/method_choice.hpp"
 #include "sordino/linalg/poisson.hpp"
 #include "sordino/linalg/single_operator.hpp"
+#include "sordino/precond/grid_levels.hpp"
 #include "sordino/precond/polynomial_smoother.hpp"
 #include "sordino/runtime/host/engine.hpp"
 
@@ -109,6 +111,9 @@ CsrSlice slice_of(const CsrView& A, const Partition& p, int rank) {
 
 i64 bytes_of_arrays(const CsrSlice& s) { return s.entries * i64(sizeof(double) + sizeof(i32)) + s.rows * i64(sizeof(i64)); }
 
+/// By diagonals the host keeps where each row begins and on which diagonal each entry is, for new values of rows.
+i64 bytes_of_places_of(const CsrSlice& s) { return i64(sizeof(u32)) * (s.rows + 1) + s.entries; }
+
 /// Vectors and matrix of a level in lower precision, in words of two rows. Of the first level the vectors of a smoother in
 /// double, which were counted, are taken off.
 i64 bytes_of_lowered(const MultigridLevels& levels, int l, int rank, const Diagonals& diagonals, bool second_visits,
@@ -124,7 +129,8 @@ i64 bytes_of_lowered(const MultigridLevels& levels, int l, int rank, const Diago
 }
 
 /// Vectors and matrices of mg, but those of the first level's smoother.
-i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool device, std::vector<i32>& seen, i32& mark) {
+i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool device, std::vector<i32>& seen, i32& mark,
+                    bool by_fields) {
   const MultigridLevels& levels = *choice.levels;
   const bool renumbers = levels.partition(0).ranks() > 1;
   auto of_matrix = [&](const CsrView& A, const Partition& p, const Diagonals& diagonals) {
@@ -148,27 +154,35 @@ i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool dev
              levels.transfer_bytes(l, rank, device);
     if (l == 0) bytes -= PolynomialSmoother::size_of(levels.degree(), p.rows(rank), ghosts).bytes;  // which were counted
     if (l > 0) bytes += of_matrix(A, p, diagonals);
+    const bool is_made = by_fields && l > 0 && p.n > GridLevels::most_on_host;
+    if (is_made && !device) bytes -= bytes_of_places_of(slice_of(A, p, rank)) + bytes_of_arrays(slice_of(A, p, rank));
   }
   const Partition& last = levels.partition(levels.count() - 1);
   const i64 gathered = last.rows(rank) > 0 ? last.n : 0;  // by who multiplies with the inverse
   return bytes + 8 * 2 * gathered + of_matrix(levels.last_inverse().view(), last, {});
 }
 
-}  // namespace
+/// `made`: the fields that levels are made of instead of these rows, or null.
+std::vector<i64> estimate(const System& system, const Options& options, int ranks, bool device,
+                          const std::optional<Machine>& machine, const GridMatrix* made);
 
-std::vector<i64> estimate_memory(const System& system, const Options& options, int ranks, bool device,
-                                 const std::optional<Machine>& machine) {
-  if (system.has_hmatrix())
-    throw Error(Errc::unsupported,
-                "memory is foretold of matrices by their entries: an H-matrix says what it stores, and a "
-                "solver what it holds");
-  if (system.grid.is_given())
-    throw Error(Errc::unsupported,
-                "memory is foretold of matrices by their entries: give a grid's fields as CSR, or ask a solver what it holds");
+/// As of its rows, which nobody may make.
+std::vector<i64> of_fields(const System& system, const Options& options, int ranks, bool device,
+                           const std::optional<Machine>& machine) {
+  const LargeCsr rows = rows_of(FieldsOnHost(system.grid).view());
+  System by_rows = system;
+  by_rows.A = rows.view();
+  by_rows.grid = {};
+  return estimate(by_rows, options, ranks, device, machine, stays_by_fields(system, options) ? &system.grid : nullptr);
+}
+
+std::vector<i64> estimate(const System& system, const Options& options, int ranks, bool device,
+                          const std::optional<Machine>& machine, const GridMatrix* made) {
   Options o = options;
   o.ranks = ranks;
   Choice choice = choose(system, o);
-  choice.storage = storage_of(system, o, choice, ranks);
+  choice.storage =
+      made ? choose_storage(*made, o.storage, (system.A.n + ranks - 1) / ranks) : storage_of(system, o, choice, ranks);
   settle_grid(choice, system, o, ranks, device, machine);
   settle_method(choice, system, o, ranks, machine);
   Vectors v = vectors_of(system, choice, o);
@@ -189,9 +203,10 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
                       CsrOperator::bytes_of(A, slice_of(A, p, r), device, renumbers, diagonals);
     };
     if (system.A.indptr) add(system.A, v.operand, choice.storage.diagonals);
+    if (made && !device) bytes.back() -= bytes_of_places_of(slice_of(system.A, p, r));
     if (choice.preconditioner == "sqrt-jacobi" && !device) bytes.back() += ScaledMatrix::bytes_of(slice_of(system.A, p, r));
     if (system.inverse.indptr) add(system.inverse, v.inverse, {});
-    if (choice.levels) bytes.back() += bytes_of_levels(choice, o.cycle != "v", r, device, seen, mark);
+    if (choice.levels) bytes.back() += bytes_of_levels(choice, o.cycle != "v", r, device, seen, mark, made != nullptr);
     if (choice.preconditioner == "block-ilu")
       bytes.back() += BlockIlu::bytes_of(system.A, p.first_row(r), p.rows(r), choice.tiling, choice.method->needs_spd, device);
     if (is_incomplete(choice.preconditioner))
@@ -199,6 +214,18 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
           trsv::IncompleteOperator::bytes_of(system.A, p.first_row(r), p.rows(r), incomplete(choice.preconditioner), device);
   }
   return bytes;
+}
+
+}  // namespace
+
+std::vector<i64> estimate_memory(const System& system, const Options& options, int ranks, bool device,
+                                 const std::optional<Machine>& machine) {
+  if (system.has_hmatrix())
+    throw Error(Errc::unsupported,
+                "memory is foretold of matrices by their entries: an H-matrix says what it stores, and a "
+                "solver what it holds");
+  if (system.grid.is_given()) return of_fields(system, with_grid(system, options), ranks, device, machine);
+  return estimate(system, options, ranks, device, machine, nullptr);
 }
 
 }  // namespace sordino

@@ -1,6 +1,7 @@
 // Systems whose matrix is given by the fields of a grid (linalg/grid_matrix.hpp): set up where these lie, or by rows like any.
 #pragma once
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sordino/api/callers.hpp"
@@ -10,10 +11,10 @@
 namespace sordino {
 
 /// A grid's fields where the host can read them, as long as this lives: the caller's own, or copies of those on a GPU, 32 bytes
-/// a cell, behind what the legacy default stream has been given to do.
+/// a cell, behind what the stream has been given to do, null: the legacy default stream.
 class FieldsOnHost {
  public:
-  explicit FieldsOnHost(const GridMatrix& given);
+  explicit FieldsOnHost(const GridMatrix& given, void* stream = nullptr);
   const GridMatrix& view() const { return view_; }
 
  private:
@@ -21,15 +22,22 @@ class FieldsOnHost {
   GridMatrix view_;
 };
 
-/// Whether nobody needs rows: precond mg in double, smoothed by polynomials, by real diagonals in the order of cells, of more
-/// than GridLevels::most_on_host cells and none but one or three and more in a direction, without a nullspace. Ranks own layers
-/// (partition blocks, no cuts) and their part of each vector: vectors auto, and a solver that does not keep all on every rank.
-/// On any engine but model, which reckons with rows.
+/// Why rows are made of a system that is given by fields, in words that go on after "rows are made of the fields, as "; empty:
+/// nobody needs them. That is so with precond mg in double, smoothed by polynomials, by real diagonals in the order of cells,
+/// of more than GridLevels::most_on_host cells and none but one or three and more in a direction, between walls, without a
+/// nullspace but of constants. Ranks own layers (partition blocks, no cuts) and their part of each vector: vectors auto, and a
+/// solver that does not keep all on every rank. On any engine but model, which reckons with rows.
+std::string why_rows(const System& system, const Options& options);
 bool stays_by_fields(const System& system, const Options& options);
+/// The same as a sentence without its point; empty for a system that is not given by fields.
+std::string how_fields_are_taken(const System& system, const Options& options);
 
 /// The options with the grid of the matrix, where it is given by fields. Throws bad_argument if they name another one, or the
 /// matrix is none.
 Options with_grid(const System& system, Options options);
+
+/// Throws bad_argument unless new fields are all there, and of as many cells, and as periodic, as those before.
+void require_like(const GridMatrix& fields, const GridMatrix& before);
 
 /// Nothing where stays_by_fields(); else the rows, which from now on are the system's matrix. Cost: two passes over them, and a
 /// copy of fields that are on a GPU.

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "sordino/api/grid_system.hpp"
+#include "sordino/api/singular.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/base/range.hpp"
@@ -59,22 +60,32 @@ Quotient of_line(const CsrView& A, i64 first, i64 last, const std::function<doub
 struct Taken {
   std::shared_ptr<GridMaker> maker;
   GridMatrix A;
+  GridFacts facts = {};
 };
 
 /// The fields where their maker reads them, behind what others are still to write there.
-Taken maker_of(const GridMatrix& given, int gpu) {
+Taken maker_of(const GridMatrix& given, int gpu, void* stream = nullptr) {
   std::shared_ptr<GridMaker> maker = grid_maker(gpu);
   if (gpu < 0) {
-    auto here = std::make_shared<FieldsOnHost>(given);  // which lives as long as who reads it
+    auto here = std::make_shared<FieldsOnHost>(given, stream);  // which lives as long as who reads it
     const GridMatrix A = maker->taken(here->view());
     GridMaker* const reader = maker.get();
     return {{reader, [maker = std::move(maker), here](GridMaker*) {}}, A};
   }
-  wait_for_callers(given.diagonal);
+  wait_for_callers(given.diagonal, stream);
   for (std::size_t d = 0; d < 3; d++)
-    if (given.cells[d] > 1) wait_for_callers(given.ahead[d]);
+    if (given.cells[d] > 1) wait_for_callers(given.ahead[d], stream);
   const GridMatrix A = maker->taken(given);
   return {std::move(maker), A};
+}
+
+/// What levels can be made of, and what maps constants to zero if it is said to.
+Taken usable(const System& s, const GridMatrix& given, int gpu, void* stream = nullptr) {
+  Range range("look at the fields");
+  Taken taken = maker_of(given, gpu, stream);
+  taken.facts = usable_facts(*taken.maker, taken.A);
+  if (s.nullspace.right.count > 0) require_constant_mapped(taken.facts.sum, taken.facts.magnitudes);
+  return taken;
 }
 
 std::string whole(double iterations) { return std::to_string(i64(std::lround(std::min(iterations, 1e9)))); }
@@ -107,16 +118,22 @@ double as_long_as_mg(double rtol) { return of_setup + of_cycle * cycles_of_1e8 *
 void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alone, int gpu) {
   Range range("coarsen the grid");
   if (s.grid.is_given()) {
-    const auto [maker, A] = maker_of(s.grid, gpu);
+    const auto [maker, A, facts] = usable(s, s.grid, gpu);
     const std::array<double, 3> strengths = maker->strengths(A);
     c.tiling = grid_layers(strengths, A.cells, ranks, alone);
-    c.levels = std::make_shared<GridLevels>(maker, A, strengths, partition_in_layers(A.n(), c.tiling, ranks), alone);
+    c.levels = std::make_shared<GridLevels>(maker, A, facts, strengths, partition_in_layers(A.n(), c.tiling, ranks), alone);
     return;
   }
   const Extents grid = parse_grid(s.A.n, o.grid);
   c.tiling = grid_layers(s.A, grid, ranks, alone);
   c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks), alone,
                                           precision_of(o.cycle_precision), smoothing_of(o.smoother));
+}
+
+void update_levels(Choice& c, const System& s, const GridMatrix& fields, int gpu, void* stream) {
+  Range range("coarsen the grid");
+  const auto [maker, A, facts] = usable(s, fields, gpu, stream);
+  static_cast<GridLevels&>(*c.levels).update(maker, A, facts);
 }
 
 bool may_take_levels(const System& s, const Options& o, Choice& c, const std::function<bool()>& is_symmetric) {

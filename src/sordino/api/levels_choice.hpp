@@ -25,6 +25,9 @@ double as_long_as_mg(double rtol);
 /// The layers and levels of mg, those of at most `alone` rows on one rank. Throws bad_argument as grid_layers() and
 /// GridLevels(). `gpu`: CUDA's number of the one that makes those of a grid's fields; -1: threads do.
 void set_levels(Choice& choice, const System& system, const Options& options, int ranks, i64 alone, int gpu = -1);
+/// The levels of a system that is given by fields, for new ones of the same cells, once the stream has written them; null: the
+/// legacy default stream. Throws as set_levels(), and then leaves all as it was.
+void update_levels(Choice& choice, const System& system, const GridMatrix& fields, int gpu, void* stream = nullptr);
 
 /// Whether precond=auto may take mg: the grid of a real matrix is given, cg is taken or asked for, ranks own layers, and, asked
 /// last, `is_symmetric`. Says why not in choice.why_preconditioner, and there, too, that a preconditioner was asked for.

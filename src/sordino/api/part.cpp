@@ -379,4 +379,10 @@ void Part::update_values(Rank& rank, const CsrView& updated, const ScaledMatrix*
   driver->values_changed();
 }
 
+void Part::update_made(Rank& rank) {
+  entries->update_values(rank, nullptr);
+  multigrid->update_values(rank);
+  driver->values_changed();
+}
+
 }  // namespace sordino

@@ -90,6 +90,8 @@ struct Part {
 
   /// New values of A, which `scaled` has taken already where there is one; of the polynomial's bound, too. SPMD.
   void update_values(Rank& rank, const CsrView& A, const ScaledMatrix* scaled, double bound);
+  /// The same of a grid's fields, whose levels have taken the new ones, and make them still. SPMD.
+  void update_made(Rank& rank);
   /// What its operators hold themselves, vectors aside.
   i64 operator_bytes() const;
 };

@@ -254,6 +254,8 @@ void require_mapped_to_zero(const CsrView& A, const Nullspace& nullspace) {
   A.is_complex() ? require_rows_to_map<Number>(A, nullspace) : require_rows_to_map<double>(A, nullspace);
 }
 
+void require_constant_mapped(double sum, double magnitudes) { require_right(magnitudes > 0 ? sum / magnitudes : 0, 0); }
+
 Nullspace checked_nullspace(const System& s, const Options& options) {
   Nullspace found = s.nullspace;
   require_choice(found, options);
@@ -270,7 +272,7 @@ Nullspace checked_nullspace(const System& s, const Options& options) {
     require_product_to_map(product_with(*s.complex_hmatrix), found, s.A.words);
   else if (s.product)
     require_product_to_map(s.product, found, s.A.words);
-  else
+  else if (!s.grid.is_given())  // by whom its levels are made
     require_mapped_to_zero(s.A, found);
   return found;
 }

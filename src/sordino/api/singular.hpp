@@ -17,6 +17,8 @@ Nullspace checked_nullspace(const CsrView& rows, const Nullspace& given, const O
 
 /// Throws bad_argument if A with these values, or its transpose, does not map to zero what it is to map there.
 void require_mapped_to_zero(const CsrView& A, const Nullspace& nullspace);
+/// The same of constants alone, by the largest magnitude of what a row adds up to, and of its entries' added up.
+void require_constant_mapped(double sum, double magnitudes);
 /// The same of one process's rows, by the checked_nullspace() of others. Collective.
 void require_mapped_to_zero(const CsrView& rows, const Nullspace& nullspace, const Options& options, Accord& accord);
 

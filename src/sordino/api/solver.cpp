@@ -6,33 +6,18 @@
 
 #include "sordino/api/factorizing.hpp"
 #include "sordino/api/grid_choice.hpp"
-#include "sordino/api/inspect.hpp"
 #include "sordino/api/singular.hpp"
 #include "sordino/api/solver_state.hpp"
-#include "sordino/api/symmetry.hpp"
 #include "sordino/api/whole_vectors.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/base/range.hpp"
 #include "sordino/base/shared_cores.hpp"
 #include "sordino/comm/communicator.hpp"
-#include "sordino/config.hpp"
-#if SORDINO_WITH_CUDA
-#include "sordino/api/cuda/gpu_of.hpp"
-#endif
 
 namespace sordino {
 namespace {
 
 constexpr int solution_channel = 2, method_channel = 7;
-
-/// CUDA's number of the one that sets up for the engine, -1: there is none.
-int gpu_of([[maybe_unused]] const Engine& engine) {
-#if SORDINO_WITH_CUDA
-  return cuda::gpu_of(engine);
-#else
-  return -1;
-#endif
-}
 
 }  // namespace
 
@@ -69,6 +54,8 @@ Solver::Solver(Solver&&) noexcept = default;
 
 Solver::State::State(const System& wanted, const Options& asked)
     : system(wanted),
+      fields(wanted.grid),
+      setup_reason(how_fields_are_taken(system, with_grid(wanted, asked))),
       of_grid(rows_unless_by_fields(system, with_grid(wanted, asked))),
       rows(A),
       options(with_grid(wanted, asked)),
@@ -91,7 +78,7 @@ const double* Solver::State::scaled_back(const double* x) {
 void Solver::State::set_up(EngineChoice made) {
   Range range("sordino: set up");
   chosen.storage = storage_of(system, options, chosen, made.engine->size());
-  settle_grid(chosen, system, options, made.engine->size(), made.engine->is_device(), machine, gpu_of(*made.engine));
+  settle_grid(chosen, system, options, made.engine->size(), made.engine->is_device(), machine, gpu_for_setup(*made.engine));
   settle_method(chosen, system, options, made.engine->size(), machine);
   parts.clear();
   choice = std::move(made);
@@ -123,27 +110,6 @@ void Solver::State::require_one_method() {
     bad_argument(
         "processes chose different solvers, or s, by machines that are described differently: describe the same one to all, or "
         "say which");
-}
-
-/// What storage=auto took for symmetric values does not hold others; then all is set up anew.
-bool Solver::State::holds(const CsrView& updated) const {
-  if (options.storage != "auto" || !another_engine) require_storable(updated, chosen.storage.diagonals);
-  return is_set_up && (!chosen.storage.diagonals.symmetric || has_equal_mirrors(updated));
-}
-
-void Solver::State::refactorize(const CsrView& updated) {
-  if (chosen.levels) chosen.levels->update(updated);
-  sordino::refactorize(engine(), parts, chosen, updated, A);
-}
-
-void Solver::State::rescale(const CsrView& updated) {
-  scaled->update_values(updated);
-  try {
-    require_few_kinds(*scaled, chosen.storage.diagonals);
-  } catch (const Error&) {
-    scaled->update_values(A);  // which has been overwritten
-    throw;
-  }
 }
 
 void Solver::State::require_set_up() const {
@@ -283,43 +249,6 @@ void Solver::State::fill(Report& r, SolveOutcome& o, const Ledger& before) {
   if (options.trace) r.trace = engine().trace().take();
 }
 
-void Solver::update_values(const double* values) {
-  SharedCores all;
-  State& s = *state_;
-  if (!s.system.has_entries())
-    bad_argument(std::string("the matrix is ") + s.system.stands_as() + ", which has no values to update");
-  bool copied = on_gpu(values, "values");
-  if (copied) {
-    s.next_values.resize(std::size_t(s.A.nnz() * s.A.words));
-    copy_callers(s.next_values.data(), values, s.next_values.size() * sizeof(double), s.callers.stream());
-    values = s.next_values.data();
-  }
-  validate_values(s.A, values);
-  CsrView updated = s.A;
-  updated.values = values;
-  require_symmetry_of(*s.chosen.method, updated);
-  require_roots(*s.chosen.method, s.chosen.preconditioner, updated);
-  require_mapped_to_zero(updated, s.system.nullspace);
-  require_incomplete_fits(s.chosen, [&] { return symmetry_of(updated).symmetric; });
-  bool held = s.holds(updated);
-  if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
-  if (s.scaled) s.rescale(updated);
-  if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = spectral_bound(updated);
-  if (held) s.refactorize(updated);
-  held = held && (!s.chosen.levels || !s.another_engine || s.chosen.levels->fits());
-  s.A = updated;
-  if (copied) s.values.swap(s.next_values);
-  if (!held) {
-    s.is_set_up = s.chosen.mirrored = false;
-    return s.set_up(s.another_engine());
-  }
-  s.engine().run([&](Rank& rank) {
-    SharedCores share(s.engine().local_ranks());
-    Part& p = s.parts[std::size_t(rank.id() - s.engine().first_rank())];
-    p.update_values(rank, s.A, s.scaled.get(), s.chosen.bound);
-  });
-}
-
 void Solver::set_stream(void* stream) { state_->callers.set_stream(stream); }
 
 void Solver::stop(Status reason) { state_->stop(reason); }
@@ -341,6 +270,7 @@ const std::string& Solver::why_stored_so() const { return state_->chosen.storage
 const std::string& Solver::symmetry() const { return state_->chosen.symmetry; }
 const std::string& Solver::preconditioner() const { return state_->chosen.preconditioner; }
 const std::string& Solver::why_preconditioner() const { return state_->chosen.why_preconditioner; }
+const std::string& Solver::setup_reason() const { return state_->setup_reason; }
 std::string Solver::engine() const { return state_->engine().name(); }
 std::string Solver::transport() const { return state_->choice.transport; }
 

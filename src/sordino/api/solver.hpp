@@ -78,6 +78,12 @@ class Solver {
   /// diagonals from then on; on an engine that the caller has made they are refused, as with storage symdia. So are those with
   /// too many different rows, with storage constant.
   void update_values(const double* values);
+  /// New fields of the same grid's cells, of a matrix that was given by some, of the host or of any GPU. Where setup made
+  /// levels of them, these are made again where they lie, and what the ranks multiply by; nothing is recorded or captured
+  /// again, but where phases come that were not there: then all is set up anew. They may change once this returns. Else values
+  /// of rows are made of them, as update_values() takes them, 8 bytes an entry. Refused ones leave all as it was. Throws Error.
+  /// Cost: of a setup what makes levels and fills operators.
+  void update_values(const GridMatrix& fields);
   /// The stream (a cudaStream_t of any GPU) whose work is waited for before vectors on GPUs are touched. Null, the default: the
   /// legacy default stream of the GPU that has the vector, and with it every stream that was not made non-blocking. It must
   /// exist until another is named.
@@ -109,6 +115,7 @@ class Solver {
   const std::string& symmetry() const;       // hermitian, symmetric or general, as found or said; empty: nobody looked
   const std::string& storage() const;        // csr, dia, symdia or constant; empty: A is a function
   const std::string& why_stored_so() const;  // what that hung on, or "asked for"
+  const std::string& setup_reason() const;   // of a grid's fields: whether rows were made of them, and why; else empty
   std::string engine() const;
   std::string transport() const;
 

@@ -15,6 +15,8 @@ struct Solver::State {
   System system;
   CsrView& A = system.A;
   Callers callers;
+  GridMatrix fields;                        // by which the matrix was given; its arrays are the first ones
+  std::string setup_reason;                 // likewise
   LargeCsr of_grid;                         // A's arrays, if they were made of a grid's fields
   RowsOnHost rows;                          // A's arrays, if they were on a GPU
   std::vector<double> values, next_values;  // the same of later ones, in turns, so that refused ones change nothing
@@ -39,6 +41,9 @@ struct Solver::State {
   void refactorize(const CsrView& updated);
   void require_set_up() const;
   void rescale(const CsrView& updated);
+  void set_up_again();
+  void update_rows(const double* given);  // which may be next_values
+  void update_fields(const GridMatrix& fields);
   const double* scaled_back(const double* x);
   SolveControl control();
   void solve_part(Rank& rank, const double* b, const double* x0, double* x, SolveOutcome& first);
@@ -54,5 +59,8 @@ struct Solver::State {
   std::vector<Report> solve_at_once(const Sides& sides, const LookAt& look);
   void fill(Report& report, SolveOutcome& outcome, const Ledger& before);
 };
+
+/// CUDA's number of the one that sets up for the engine, -1: there is none.
+int gpu_for_setup(const Engine& engine);
 
 }  // namespace sordino

@@ -151,6 +151,7 @@ Rows CsrOperator::Layout::as_csr(const i32* col, i32 first) {
 }
 
 void CsrOperator::Layout::set_values(const double* values) {
+  if (fill_) return fill_(device_values_ ? device_values_ : staging_.data());
   if (slice_of_.indptr) return set_row_kinds(values);
   if (on_diagonal_.size() > 0) return set_diagonals(values);
   host_values_ = values;

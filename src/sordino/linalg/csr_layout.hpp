@@ -2,6 +2,7 @@
 // padding is small, else CSR with several threads a row. Ranks choose for themselves, so all layouts record the same commands.
 // On request all engines keep the values by diagonals (dia_layout.cpp, of boxes box_layout.cpp).
 #pragma once
+#include <functional>
 #include <limits>
 #include <span>
 #include <variant>
@@ -38,7 +39,7 @@ struct CsrOperator::Layout {
                            const Diagonals& diagonals);
 
   i64 bytes() const;                      // on a device where it lies there, else of row pointers and columns
-  void set_values(const double* values);  // [nnz][words] of the slice
+  void set_values(const double* values);  // [nnz][words] of the slice; of a matrix that is made null: it is filled again
   void apply(Rank& rank, Vec x, Vec y, const Split& split, const StartDots& epilogue) const;
   void apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const;
   /// By rows, of real entries: y = A x, or y = plus + A x, with x on another space than y.
@@ -99,12 +100,13 @@ struct CsrOperator::Layout {
   std::size_t staged_ = 0;      // how many
   std::vector<u32> slices_;
   std::vector<StoredDiagonal> diagonals_;
-  Diagonals held_;                        // by diagonals: they themselves
-  RowRuns runs_;                          // instead, where rows are not in their order
-  std::vector<i64> places_;               // by diagonals: where each of them begins
-  LargeArray<std::uint8_t> on_diagonal_;  // [nnz] the one that an entry is on
-  CsrView slice_of_;                      // the caller's arrays, where rows are kept by their kinds
-  std::vector<std::uint8_t> kinds_;       // likewise, of rows
+  Diagonals held_;                          // by diagonals: they themselves
+  RowRuns runs_;                            // instead, where rows are not in their order
+  std::vector<i64> places_;                 // by diagonals: where each of them begins
+  LargeArray<std::uint8_t> on_diagonal_;    // [nnz] the one that an entry is on
+  std::function<void(double*)> fill_ = {};  // likewise, of a matrix that is made
+  CsrView slice_of_;                        // the caller's arrays, where rows are kept by their kinds
+  std::vector<std::uint8_t> kinds_;         // likewise, of rows
   std::uint8_t* device_kinds_ = nullptr;
   struct Block {
     void* pointer;

@@ -4,6 +4,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/base/range.hpp"
 #include "sordino/linalg/csr_layout.hpp"
 #include "sordino/linalg/entry_diagonals.hpp"
 #include "sordino/linalg/row_kinds.hpp"
@@ -79,7 +80,11 @@ CsrOperator::Layout::Layout(Rank& rank, const MadeRows& A, const CsrSlice& slice
   else
     staging_ = LargeArray<double>(staged_);
   double* const values = device_values_ ? device_values_ : staging_.data();
-  if (slice.rows > 0) A.fill(A.diagonals, slice.first_row, slice.rows, values);
+  fill_ = [fill = A.fill, diagonals = A.diagonals, slice](double* to) {
+    Range range("fill diagonals");
+    if (slice.rows > 0) fill(diagonals, slice.first_row, slice.rows, to);
+  };
+  fill_(values);
   keep_diagonals(OwnEntries{values, A.diagonals.symmetric, i64(staged_)}, slice, ghosts.size(), 0, slice.rows);
 }
 

@@ -13,17 +13,21 @@ struct GridMatrix {
   const double* diagonal = nullptr;  // entry (i, i)
   const double* ahead[3] = {};       // entry of cell i and the next one in x, y and z; of the last cell nobody reads it, and in
                                      // a direction of one cell the array may be null
+  bool periodic[3] = {};             // then it is that of the last cell and the first one, of three cells at least
 
   i64 n() const { return cells[0] * cells[1] * cells[2]; }
   bool is_given() const { return diagonal != nullptr; }
-  /// Entries of rows [first, first + rows), which are whole layers of cells: in the box.
+  /// Entries of rows [first, first + rows), which are whole layers of cells: in the box, and across its ends.
   i64 entries(i64 first, i64 rows) const;
 };
 
-/// By rows, with an entry for each face inside the box, whatever its value. Arrays are the host's. On several threads.
+/// By rows, with an entry for each face between cells, whatever its value. Arrays are the host's. On several threads.
 LargeCsr rows_of(const GridMatrix& A);
 
-/// Increasing.
+/// The values of such rows alone, [entries of all rows].
+void values_of(const GridMatrix& A, double* to);
+
+/// Of no periodic one; increasing.
 std::vector<i64> offsets_of(const Extents& cells);
 
 }  // namespace sordino

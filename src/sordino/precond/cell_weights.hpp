@@ -1,6 +1,8 @@
 // What a cell of a grid's level takes from the aggregates of the next one, and what its row tells that level: one function for
 // loops of the host and for kernels, so that both have the same bits (grid_levels.hpp says why it is so).
 #pragma once
+#include <limits>
+
 #include "sordino/base/types.hpp"
 
 namespace sordino {
@@ -16,6 +18,11 @@ static_assert(sizeof(CellWeights) == sizeof(double));  // a word of a vector
 /// Of the largest of a row's couplings, in directions: what is less counts less across an aggregate's side, and what couplings
 /// inwards are taken for beside a wall. In directions of pairs those of one phase are more (grid_steps.hpp).
 inline constexpr double weak_coupling = 0.25, least_inward = 0.4;
+
+/// Of walls over twice the couplings inwards. What couples a cell of finite elements with those beside it holds of the wall,
+/// too: the more of that is taken from its diagonal alone, the less is left of a vector that alternates along the wall, and
+/// with more than this nothing is.
+inline constexpr double most_walls_of_edges = 2;
 
 /// Where a cell is in its aggregate, in a direction: the first or the second of a pair, or alone.
 enum CellPlace : std::uint8_t { first_of_pair = 0, second_of_pair = 1, alone_there = 2 };
@@ -67,9 +74,10 @@ SORDINO_HD inline double share_across(const CellSide& side, double most) {
   return smaller(1.0, 2 * side.outward / (side.inward + side.outward)) * smaller(1.0, side.outward / (weak_coupling * most));
 }
 
-/// Of what a cell's row adds up to, `excess`, what the next level holds; and what P takes for it.
+/// Of what a cell's row adds up to, `excess`, what the next level holds; and what P takes for it. Walls count up to
+/// `most_walls` times twice the couplings inwards.
 SORDINO_HD inline double held_by(double excess, const SideCouplings (&couplings)[3], const CellPlace (&places)[3],
-                                 CellWeights& weights) {
+                                 CellWeights& weights, double most_walls = std::numeric_limits<double>::max()) {
   double open = 0, paired = 0, most = 0;
   CellSide sides[3];
   for (int d = 0; d < 3; d++) {
@@ -80,7 +88,8 @@ SORDINO_HD inline double held_by(double excess, const SideCouplings (&couplings)
     if (side.is_paired) paired += side.inward;
   }
   // Couplings with walls, over twice those inward.
-  const double walls = open > 0 && excess > 0 ? excess / (2 * larger(open, least_inward * most)) : 0;
+  const double over_inward = open > 0 && excess > 0 ? excess / (2 * larger(open, least_inward * most)) : 0;
+  const double walls = smaller(over_inward, most_walls);
   int left = CellWeights::one;
   for (int d = 0; d < 3; d++) {
     const CellSide& side = sides[d];

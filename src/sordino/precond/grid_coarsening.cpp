@@ -9,6 +9,7 @@
 #include "sordino/precond/cross_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
 #include "sordino/precond/row_starts.hpp"
+#include "sordino/precond/unpaired_couplings.hpp"
 
 namespace sordino {
 namespace {
@@ -32,8 +33,8 @@ struct CoarseRow {
 /// Adds up aggregates, for one thread.
 class Aggregates {
  public:
-  Aggregates(const CsrView& A, const GridLevel& fine, const Extents& coarse)
-      : A_(A), fine_(fine), coarse_(coarse), neighbours_(fine.cells) {
+  Aggregates(const CsrView& A, const GridLevel& fine, const Extents& coarse, UnpairedCouplings& unpaired)
+      : A_(A), fine_(fine), coarse_(coarse), unpaired_(unpaired), neighbours_(fine.cells) {
     for (std::size_t to = 0; to < slots; to++) {
       const Extents by = GridNeighbours::step(int(to));
       shares_[to] = 1;
@@ -49,7 +50,7 @@ class Aggregates {
 
   /// Which entries a row has.
   CoarseRow pattern(i64 row) {
-    CoarseRow found;
+    CoarseRow found = begun(row);
     u32 reached = 1u << middle;
     for_cells(row, [&](i64 i, const Extents& at, std::size_t cell, const auto& to) {
       if (is_whole(i, at)) {
@@ -66,10 +67,11 @@ class Aggregates {
   /// P^T A P of one aggregate with constant P, with what crosses a direction of pairs counted half, and what of its cells' rows
   /// the next level holds. Stores what P takes for these cells.
   CoarseRow values(i64 row, CellWeights* from_this) {
-    CoarseRow found;
+    CoarseRow found = begun(row);
     u32 reached = 1u << middle;
     double excess = 0;
     const Extents corner = place(coarse_, row);
+    UnpairedCouplings::Row unpaired{};
     for_cells(row, [&](i64 i, const Extents& at, std::size_t cell, const auto& to) {
       const bool takes_part = fine_.takes_part[std::size_t(i)] != 0;
       std::array<double, slots> row_of_cell{};
@@ -78,7 +80,7 @@ class Aggregates {
         std::copy_n(A_.values + A_.begin(i), slots, row_of_cell.begin());
         reached |= reached_[cell];
         for (std::size_t n = 0; takes_part && n < slots; n++) found.values[to[n]] += row_of_cell[n];
-        if (takes_part) excess += held(row_of_cell, at, cell, from_this[i]);
+        if (takes_part) excess += held(row_of_cell, at, cell, from_this[i], unpaired);
         return;
       }
       for (i64 k = A_.begin(i), begin = k; k < A_.begin(i + 1); k++) {
@@ -87,20 +89,40 @@ class Aggregates {
         row_of_cell[neighbour] += A_.values[k];
         if (takes_part && slot != middle) found.values[slot] += A_.values[k];
       }
-      if (takes_part) excess += held(row_of_cell, at, cell, from_this[i]);
+      if (takes_part) excess += held(row_of_cell, at, cell, from_this[i], unpaired);
     });
     found.add(reached);
     double diagonal = excess;
     for (std::size_t slot = 0; slot < slots; slot++) {
       if (slot == middle) continue;
+      unpaired[unpaired_.step(slot)] += (1 - shares_[slot]) * found.values[slot];
       found.values[slot] *= shares_[slot];
       diagonal -= found.values[slot];
     }
-    found.values[middle] = diagonal > 0 ? diagonal : 1;  // of an aggregate in which no cell takes part
+    found.values[middle] = diagonal;
+    if (unpaired_.are_there())
+      unpaired_.set(row, unpaired);
+    else if (!(diagonal > 0))
+      found.values[middle] = 1;  // of an aggregate in which no cell takes part
     return found;
   }
 
  private:
+  /// With the diagonal, and with what other rows may give to.
+  CoarseRow begun(i64 row) const {
+    CoarseRow found;
+    found.there[middle] = true;
+    if (!unpaired_.are_there()) return found;
+    const Extents at = place(coarse_, row);
+    for (std::size_t slot = 0; slot < slots; slot++) {
+      const Extents by = GridNeighbours::step(int(slot));
+      bool is_inside = unpaired_.is_along(slot);
+      for (std::size_t d = 0; d < 3; d++) is_inside = is_inside && u64(at[d] + by[d]) < u64(coarse_[d]);
+      found.there[slot] |= is_inside;
+    }
+    return found;
+  }
+
   /// Of a step from one of an aggregate's cells, x fastest, whose places in it are each a CellPlace: where its end is, seen
   /// from the aggregate.
   std::uint8_t slot(int cell, const Extents& by) const {
@@ -146,19 +168,40 @@ class Aggregates {
       }
     // Behind the last cell of odd many in a periodic direction there is one alone, which is on two sides of others.
     const bool is_cut = place == first_of_pair && at[d] == 0 && fine_.cells[d] % 2 != 0;
-    found.meets_behind = row[middle - stride] != 0 && !is_cut;
-    found.meets_ahead = row[middle + stride] != 0;
+    found.meets_behind = meets(row, at, d, -1) && !is_cut;
+    found.meets_ahead = meets(row, at, d, 1);
     return found;
   }
+  /// Of couplings across edges that of the face may be 0, as of finite elements of cubes.
+  bool meets(const std::array<double, slots>& row, const Extents& at, std::size_t d, int by) const {
+    constexpr i64 strides[] = {1, 3, 9};
+    if (!fine_.has_edges) return row[std::size_t(i64(middle) + by * strides[d])] != 0;
+    Extents to = at;
+    to[d] = step_from(at[d], by, fine_.cells[d]);
+    return fine_.takes_part[std::size_t(row_of(fine_.cells, to))] != 0;
+  }
 
-  /// Of what a cell's row adds up to, what the next level holds; and what P takes for it (cell_weights.hpp).
-  double held(const std::array<double, slots>& row, const Extents& at, std::size_t cell, CellWeights& weights) const {
+  /// Of what a cell's row adds up to, what the next level holds; and what P takes for it (cell_weights.hpp). The rest is taken
+  /// out of what is to be given.
+  double held(const std::array<double, slots>& row, const Extents& at, std::size_t cell, CellWeights& weights,
+              UnpairedCouplings::Row& unpaired) const {
     double excess = 0;
     for (double value : row) excess += value;
+    // Beside nodes that are held, and not their neighbours, elements leave less than nothing, and halves would leave too
+    // little.
+    if (unpaired_.are_there()) excess = std::max(excess, 0.0);
     const CellPlace places_of[] = {CellPlace(cell % 3), CellPlace(cell / 3 % 3), CellPlace(cell / 9)};
     SideCouplings couplings[3];
     for (std::size_t d = 0; d < 3; d++) couplings[d] = couplings_of(row, at, places_of[d], d);
-    return held_by(excess, couplings, places_of, weights);
+    if (!fine_.has_edges) return held_by(excess, couplings, places_of, weights);
+    const double held = held_by(excess, couplings, places_of, weights, most_walls_of_edges);
+    if (held < excess && unpaired_.are_there()) take_walls(row, 1 - held / excess, unpaired);
+    return held;
+  }
+  void take_walls(const std::array<double, slots>& row, double part, UnpairedCouplings::Row& unpaired) const {
+    UnpairedCouplings::Row sums{};
+    for (std::size_t neighbour = 0; neighbour < slots; neighbour++) sums[unpaired_.step(neighbour)] += row[neighbour];
+    for (std::size_t step = 0; step < sums.size(); step++) unpaired[step] -= part * std::max(sums[step], 0.0);
   }
 
   /// act(row, its cell, its places in the aggregate, where its neighbours are, seen from there), one after the other.
@@ -179,6 +222,7 @@ class Aggregates {
   const CsrView& A_;
   const GridLevel& fine_;
   const Extents& coarse_;
+  UnpairedCouplings& unpaired_;
   GridNeighbours neighbours_;
   std::array<double, slots> shares_;                           // that count of what crosses
   std::array<std::array<std::uint8_t, slots>, places> slots_;  // by the cell's places in its aggregate, and its neighbour
@@ -188,20 +232,21 @@ class Aggregates {
 
 /// Calls act(aggregates, row) for all rows of the coarse matrix.
 template <class Act>
-void for_coarse_rows(const CsrView& A, const GridLevel& fine, const GridLevel& coarse, const Act& act) {
+void for_coarse_rows(const CsrView& A, const GridLevel& fine, const GridLevel& coarse, UnpairedCouplings& unpaired,
+                     const Act& act) {
   for_parts(
       0, coarse.partition.n,
       [&](i64 begin, i64 end) {
-        Aggregates aggregates(A, fine, coarse.cells);
+        Aggregates aggregates(A, fine, coarse.cells, unpaired);
         for (i64 row = begin; row < end; row++) act(aggregates, row);
       },
       least_rows);
 }
 
 /// Rows that are begun, and not yet filled.
-LargeCsr begun(const CsrView& A, const GridLevel& fine, const GridLevel& coarse) {
+LargeCsr begun(const CsrView& A, const GridLevel& fine, const GridLevel& coarse, UnpairedCouplings& unpaired) {
   LargeCsr to{coarse.partition.n, LargeArray<i64>(std::size_t(coarse.partition.n) + 1)};
-  for_coarse_rows(A, fine, coarse, [&](Aggregates& aggregates, i64 row) {
+  for_coarse_rows(A, fine, coarse, unpaired, [&](Aggregates& aggregates, i64 row) {
     const auto there = aggregates.pattern(row).there;
     to.indptr[std::size_t(row + 1)] = std::count(there.begin(), there.end(), true);
   });
@@ -260,14 +305,16 @@ void find_restriction(const GridLevel& fine, GridLevel& coarse) {
 
 void coarsen_any(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
   const bool is_new = coarse.A.n == 0;
-  if (is_new) coarse.A = begun(A, fine, coarse);
-  for_coarse_rows(A, fine, coarse, [&](Aggregates& aggregates, i64 row) {
+  UnpairedCouplings unpaired(fine, coarse);
+  if (is_new) coarse.A = begun(A, fine, coarse, unpaired);
+  for_coarse_rows(A, fine, coarse, unpaired, [&](Aggregates& aggregates, i64 row) {
     i64 next = coarse.A.indptr[std::size_t(row)];
     for (const auto& [column, value] : SortedEntries(aggregates.values(row, coarse.from_this.data()), coarse.cells, row)) {
       if (is_new) coarse.A.indices[std::size_t(next)] = column;
       coarse.A.values[std::size_t(next++)] = value;
     }
   });
+  if (unpaired.are_there()) unpaired.add_to(coarse.A);
   if (is_new) coarse.diagonals = diagonals_of_level(coarse.A.view());
 }
 
@@ -284,6 +331,7 @@ void coarsen(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
     coarse.to_this = LargeArray<CellWeights>(std::size_t(A.n));
   }
   coarse.is_cross = fine.is_cross;
+  coarse.has_edges = fine.has_edges;
   if (fine.is_cross)
     coarsen_cross(A, fine, coarse);
   else

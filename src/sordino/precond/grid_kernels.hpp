@@ -15,6 +15,8 @@ struct GridFacts {
   i64 not_positive = none;  // the first row whose diagonal is not positive,
   i64 not_finite = none;    // or that has a NaN or Inf
   bool is_open = false;     // some row that is coupled does not add up to zero
+  double sum = 0;           // the largest magnitude of what a row adds up to,
+  double magnitudes = 0;    // and of its entries', added up
 
   SORDINO_HD void merge(const GridFacts& o) {
     bound = bound < o.bound ? o.bound : bound;
@@ -22,6 +24,8 @@ struct GridFacts {
     not_positive = o.not_positive < not_positive ? o.not_positive : not_positive;
     not_finite = o.not_finite < not_finite ? o.not_finite : not_finite;
     is_open = is_open || o.is_open;
+    sum = sum < o.sum ? o.sum : sum;
+    magnitudes = magnitudes < o.magnitudes ? o.magnitudes : magnitudes;
   }
 };
 
@@ -87,6 +91,8 @@ struct LookAtRow {
     if (!(of_row.magnitudes <= std::numeric_limits<double>::max())) facts.not_finite = i;
     const double rounding = entries * std::numeric_limits<double>::epsilon() * of_row.magnitudes;
     facts.is_open = of_row.couples() && std::fabs(sum) > rounding;
+    facts.sum = std::fabs(sum);
+    facts.magnitudes = of_row.magnitudes;
     return facts;
   }
 };

@@ -9,9 +9,11 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/base/range.hpp"
 #include "sordino/precond/block_ilu_smoother.hpp"
 #include "sordino/precond/cross_coarsening.hpp"
 #include "sordino/precond/dense_inverse.hpp"
+#include "sordino/precond/eight_colour_smoother.hpp"
 #include "sordino/precond/grid_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
 #include "sordino/precond/grid_steps.hpp"
@@ -35,12 +37,26 @@ bool has_phases(i64 steep, i64 n) {
   return double(steep) > std::min(some * double(n), some_of_section * std::pow(double(n), 2.0 / 3));
 }
 
-/// Whether the row's columns are of neighbouring cells.
-bool has_neighbours(GridNeighbours& neighbours, const CsrView& A, i64 row, const Extents& at) {
+/// Whether the row's columns are of neighbouring cells, and, if so, whether some couple it across an edge or a
+/// corner.
+std::pair<bool, bool> has_neighbours(GridNeighbours& neighbours, const CsrView& A, i64 row, const Extents& at) {
   const i64 begin = A.begin(row), end = A.begin(row + 1);
-  bool all = true;
-  for (i64 k = begin; k < end; k++) all = all && neighbours.find(row, at, A.indices[k], std::size_t(k - begin)) >= 0;
-  return all;
+  bool has_edges = false;
+  for (i64 k = begin; k < end; k++) {
+    const int found = neighbours.find(row, at, A.indices[k], std::size_t(k - begin));
+    if (found < 0) return {false, false};
+    const Extents by = GridNeighbours::step(found);
+    has_edges |= A.values[k] != 0 && std::abs(by[0]) + std::abs(by[1]) + std::abs(by[2]) > 1;
+  }
+  return {true, has_edges};
+}
+
+/// Whether a row whose entries are of all neighbours in their order couples its cell across an edge or a corner.
+bool couples_across(const double* values) {
+  constexpr u32 faces = 1u << 4 | 1u << 10 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 16 | 1u << 22;  // and the cell itself
+  bool does = false;
+  for (int n = 0; n < GridNeighbours::count; n++) does |= values[n] != 0 && (faces >> n & 1u) == 0;
+  return does;
 }
 
 RowFacts facts_of(const CsrView& A, i64 row) {
@@ -74,19 +90,22 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   std::mutex mutex;
   double bound = 0;
   i64 steep_rows = 0, uneven_rows = 0;
-  bool is_cross = true;
+  bool is_cross = true, has_edges = false;
   const auto look = [&](i64 begin, i64 end) {
     GridNeighbours neighbours(level.cells);
     const CrossReader cross(A, level.cells);
     double largest = 0;
     i64 steep = 0, uneven = 0;
-    bool all_are_cross = true;
+    bool all_are_cross = true, some_across = false;
     Extents at = place(level.cells, begin);
     for (i64 row = begin; row < end; row++, advance(at, level.cells)) {
       const bool is_whole = neighbours.are_all(A, row, at);
       if (looks_at_neighbours && !cross.holds(row, at)) {
         all_are_cross = false;
-        if (!is_whole && !has_neighbours(neighbours, A, row, at)) return false;
+        const auto [are_neighbours, across] = is_whole ? std::pair(true, some_across || couples_across(A.values + A.begin(row)))
+                                                       : has_neighbours(neighbours, A, row, at);
+        if (!are_neighbours) return false;
+        some_across = some_across || across;
       }
       const RowFacts facts = is_whole ? facts_of_whole(A.values + A.begin(row)) : facts_of(A, row);
       if (!(facts.diagonal > 0)) return false;
@@ -100,13 +119,14 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
     steep_rows += steep;
     uneven_rows += uneven;
     is_cross = is_cross && all_are_cross;
+    has_edges = has_edges || some_across;
     return true;
   };
   const bool found = all_parts(0, A.n, look);
   level.bound = bound;
   level.has_phases = has_phases(steep_rows, A.n);
   level.is_uneven = uneven_rows > 0;
-  if (looks_at_neighbours) level.is_cross = is_cross;
+  if (looks_at_neighbours) level.is_cross = is_cross, level.has_edges = has_edges;
   return found;
 }
 
@@ -155,19 +175,6 @@ void require_positive(const CsrView& A) {
       least_rows);
 }
 
-void require_usable(const GridFacts& facts) {
-  constexpr const char* not_finite = "holds a NaN or Inf, or entries that are too large to add up";
-  const auto refuse = [](i64 row, const char* what) {
-    bad_argument("row " + std::to_string(row) + " of the grid's matrix " + what);
-  };
-  if (facts.not_finite != GridFacts::none && facts.not_finite <= facts.not_positive) refuse(facts.not_finite, not_finite);
-  if (facts.not_positive != GridFacts::none)
-    refuse(facts.not_positive,
-           "has a diagonal that is not positive, and precond mg needs a symmetric positive definite matrix: use precond jacobi "
-           "or none");
-  if (facts.not_finite != GridFacts::none) refuse(facts.not_finite, not_finite);
-}
-
 static_assert(most_aggregated <= GridLevels::most_on_host);  // so that levels of fields are looked at, too
 
 }  // namespace
@@ -190,22 +197,10 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
   find_colours();
 }
 
-GridLevels::GridLevels(std::shared_ptr<GridMaker> maker, const GridMatrix& A, const std::array<double, 3>& strengths,
-                       const Partition& first, i64 alone)
-    : maker_(std::move(maker)), precision_(CyclePrecision::full), smoothing_(Smoothing::chebyshev) {
-  add(A.cells, first, {});
-  const GridFacts facts = maker_->facts(A);
-  require_usable(facts);
-  take_facts(levels_.front(), facts);
-  made_closed_ = !facts.is_open;
-  levels_.front().made = maker_->first(A);
-  add_all(strengths, first, alone);
-  find_all();
-}
-
 /// Whose matrices are still to be found.
 void GridLevels::add_all(const std::array<double, 3>& strengths, const Partition& first, i64 alone) {
-  degree_ = levels_.front().has_phases ? 2 : 1;
+  is_stretched_ = levels_.front().has_edges && has_stretched_rows(given_, levels_.front().cells);
+  degree_ = levels_.front().has_phases || is_stretched_ ? 2 : 1;
   const auto steps = grid_steps(strengths, levels_.front().cells, first, alone);
   for (std::size_t l = 0; l + 1 < steps.size(); l++) {
     const Extents& cells = steps[l + 1].cells;
@@ -215,11 +210,9 @@ void GridLevels::add_all(const std::array<double, 3>& strengths, const Partition
 }
 
 void GridLevels::find_all() {
+  Range range("make levels of rows");
   for (int l = 1; l < count() && !below_; l++) {
-    if (level(l - 1).made.A.is_given())
-      make(l);
-    else
-      find_values_of(l);
+    if (!level(l).is_made()) find_values_of(l);
     if (mixes_below(l)) aggregate_below(l);
   }
   if (!below_) find_inverse();
@@ -231,22 +224,16 @@ void GridLevels::take_facts(GridLevel& level, const GridFacts& facts) {
   level.is_cross = true;
 }
 
-/// A level below one that stays where it is made: this one, too, unless it is small.
-void GridLevels::make(int l) {
-  GridLevel& level = levels_[std::size_t(l)];
-  const GridLevel& fine = levels_[std::size_t(l - 1)];
-  level.made = maker_->next(fine.made, fine.step, level.cells);
-  if (level.partition.n > most_on_host) return take_facts(level, maker_->facts(level.made.A));
-  level.A = maker_->rows(level.made.A);
-  level.made.A = {};
-  level.is_cross = true;
-  level.diagonals = diagonals_of_level(level.A.view());
+/// Of a level below those that stay where they are made. The arrays that it has stay, where operators look.
+void GridLevels::take_rows(GridLevel& level, LargeCsr rows) {
+  if (level.A.n == 0) {
+    level.A = std::move(rows);
+    level.is_cross = true;
+    level.diagonals = diagonals_of_level(level.A.view());
+  } else {
+    std::copy(rows.values.begin(), rows.values.end(), level.A.values.begin());
+  }
   find_facts(level, level.A.view(), false);
-}
-
-void GridLevels::release() {
-  for (GridLevel& level : levels_) level.made = {};
-  maker_ = nullptr;
 }
 
 bool GridLevels::closed() const { return given_.n > 0 ? is_closed(given_) : made_closed_; }
@@ -255,24 +242,32 @@ bool GridLevels::closed() const { return given_.n > 0 ? is_closed(given_) : made
 void GridLevels::find_colours() {
   if (smoothing_ != Smoothing::sor) return;
   for (int l = 0; l < last_grid(); l++) {
-    const auto [row, column] = coupled_in_colour(matrix(l), level(l).cells);
-    levels_[std::size_t(l)].has_two_colours = row < 0;
-    if (l == 0 && row >= 0)
-      bad_argument("smoother sor is for cells of two colours, as with 7 points, and on a grid of " + shown(level(0).cells) +
-                   " cells " + std::to_string(row) + " and " + std::to_string(column) +
+    int& colours = levels_[std::size_t(l)].colours;
+    const auto coupled = [&] { return coupled_in_colour(matrix(l), level(l).cells, colours); };
+    colours = 2;
+    if (coupled().first < 0) continue;
+    colours = 8;
+    const auto [row, column] = coupled();
+    if (row < 0) continue;
+    colours = 0;
+    if (l == 0)
+      bad_argument("smoother sor is for cells of two colours, as with 7 points, or of eight, as with 27, and on a grid of " +
+                   shown(level(0).cells) + " cells " + std::to_string(row) + " and " + std::to_string(column) +
                    ", which are coupled, have the same one: use smoother block-ilu or chebyshev");
   }
 }
 
 std::unique_ptr<LevelSmoother> GridLevels::smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const {
   if (l < last_grid() && smoothing_ == Smoothing::block_ilu) return std::make_unique<BlockIluSmoother>(rank, *this, l, A);
-  if (l < last_grid() && level(l).has_two_colours) return std::make_unique<RedBlackSmoother>(rank, *this, l, A.space());
+  if (l < last_grid() && level(l).colours == 2) return std::make_unique<RedBlackSmoother>(rank, *this, l, A.space());
+  if (l < last_grid() && level(l).colours == 8) return std::make_unique<EightColourSmoother>(rank, *this, l, A.space());
   return MultigridLevels::smoother(rank, l, A, inverse_diagonal);
 }
 
 SmootherSize GridLevels::smoother_size(int l, int rank, i64 ghosts, bool device) const {
   if (l < last_grid() && smoothing_ == Smoothing::block_ilu) return BlockIluSmoother::size_of(*this, l, rank, ghosts, device);
-  if (l < last_grid() && level(l).has_two_colours) return RedBlackSmoother::size_of(level(l), rank);
+  if (l < last_grid() && level(l).colours == 2) return RedBlackSmoother::size_of(level(l), rank);
+  if (l < last_grid() && level(l).colours == 8) return EightColourSmoother::size_of(level(l), rank);
   return MultigridLevels::smoother_size(l, rank, ghosts, device);
 }
 

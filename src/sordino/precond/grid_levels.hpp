@@ -38,22 +38,28 @@ struct GridLevel {
   Partition adding = {};               // of those whose aggregates lie on a rank; ranks own whole ones of the level above
   Diagonals diagonals = {};            // by which A is stored; of the first level none: that is the caller's choice
   double bound = 0;                    // of the eigenvalues of diag(A)^-1 A
-  bool has_two_colours = false;        // of cells that are coupled with those of the other one alone; looked for if it matters
+  int colours = 0;                     // 2 or 8, of cells that are coupled with those of others alone; looked for if it matters
   double damping = 1;                  // of tiles that smooth it (block_ilu_smoother.hpp)
   bool has_phases = false;             // whose couplings differ a hundredfold and more in some rows
   bool is_uneven = false;    // whose couplings differ tenfold in any; of levels that are made where they lie not known
   bool is_cross = false;     // cells are coupled through faces alone, and not across the ends of the box
+  bool has_edges = false;    // cells are coupled across edges or corners, too
   bool is_periodic = false;  // across the ends of ranks' layers
   // [rows of the level before] P^T, by cells whose aggregates take, and P, by cells that take; of the first level empty
   LargeArray<CellWeights> to_this = {}, from_this = {};
   MadeLevel made = {};  // instead, of large levels of a GridMatrix; of the last one that is made so, P^T and P alone
 
+  bool is_made() const { return made.inverse_diagonal != nullptr; }
   const CellWeights* restriction() const { return made.to_this ? made.to_this : to_this.data(); }
   const CellWeights* interpolation() const { return made.from_this ? made.from_this : from_this.data(); }
 
   /// Whether rows move between the ranks that add them up and those that own them: not of the first level.
   bool moves() const { return adding.block_rows != partition.block_rows || adding.rank_blocks != partition.rank_blocks; }
 };
+
+/// Of a matrix that the maker has taken. Throws bad_argument about the first row that no levels can be made of: with a NaN or
+/// Inf, or a diagonal that is not positive.
+GridFacts usable_facts(GridMaker& maker, const GridMatrix& A);
 
 class GridLevels final : public MultigridLevels {
  public:
@@ -63,15 +69,18 @@ class GridLevels final : public MultigridLevels {
   /// arrays, on several threads.
   GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone = level_rows_of_cpus,
              CyclePrecision precision = CyclePrecision::full, Smoothing smoothing = Smoothing::chebyshev);
-  /// Of a matrix that `maker` has taken, whose coupling_strengths() are these: levels of more than `most_on_host` rows stay
-  /// where that makes them, and matrix() has none of their rows. In double, smoothed by polynomials; update() is refused.
-  /// Throws bad_argument as the other one. Cost: the maker's, and that of the host's levels.
-  GridLevels(std::shared_ptr<GridMaker> maker, const GridMatrix& A, const std::array<double, 3>& strengths,
-             const Partition& first, i64 alone);
+  /// Of a matrix that `maker` has taken, with such facts and coupling_strengths(): levels of more than `most_on_host` rows stay
+  /// where that makes them, and matrix() has none of their rows. In double, smoothed by polynomials; update() of rows is
+  /// refused. Throws bad_argument as the other one. Cost: the maker's, and that of the host's levels.
+  GridLevels(std::shared_ptr<GridMaker> maker, const GridMatrix& A, const GridFacts& usable,
+             const std::array<double, 3>& strengths, const Partition& first, i64 alone);
   static constexpr i64 most_on_host = i64(1) << 15;
   void update(const CsrView& A) override;
+  /// The same levels for other values of a matrix that was given so, which another maker has taken. What is made stays until
+  /// release(), and what made() has said before fills with it. Throws what the maker does, and leaves all as it was.
+  void update(std::shared_ptr<GridMaker> maker, const GridMatrix& A, const GridFacts& usable);
   /// Not where phases have come that were not there: they want polynomials of a degree more. Aggregates stay.
-  bool fits() const override { return degree_ > 1 || !levels_.front().has_phases; }
+  bool fits() const override { return below_fits_ && (degree_ > 1 || !levels_.front().has_phases); }
 
   int count() const override { return last_grid() + (below_ ? below_->count() : 1); }
   /// The last level of cells, counted from 0; below it are aggregates, or nothing.
@@ -80,9 +89,8 @@ class GridLevels final : public MultigridLevels {
   CsrView matrix(int l) const override {
     return l == 0 ? given_ : l <= last_grid() ? level(l).A.view() : below_->matrix(l - last_grid());
   }
-  MadeRows made(int l) const override {
-    return l <= last_grid() && level(l).made.A.is_given() ? made_rows(maker_, level(l).made) : MadeRows{};
-  }
+  /// Filled with what there is when they are filled; this outlives them, and stays where it is.
+  MadeRows made(int l) const override;
   void release() override;
   const Partition& partition(int l) const override {
     return l <= last_grid() ? level(l).partition : below_->partition(l - last_grid());
@@ -94,10 +102,11 @@ class GridLevels final : public MultigridLevels {
   CyclePrecision precision(int l) const override { return l < first_in_double_ ? precision_ : CyclePrecision::full; }
   int exponent() const override { return exponent_; }
   double bound(int l) const override { return below_ && l >= last_grid() ? below_->bound(l - last_grid()) : level(l).bound; }
-  double interval() const override { return 4; }   // other levels have twice as wide cells
-  int degree() const override { return degree_; }  // where phases meet, corrections want more smoothing
-  /// What was asked for, but of levels that have not two colours, as periodic ones of odd many cells, and of aggregates, the
-  /// polynomial.
+  /// Other levels have twice as wide cells. Of finite elements of stretched cells what alternates across directions that wait
+  /// holds as little as a ninth of what does not, in those that are paired.
+  double interval() const override { return is_stretched_ ? 8 : 4; }
+  int degree() const override { return degree_; }  // where phases meet, or cells are so, corrections want more smoothing
+  /// What was asked for, but of levels without colours, as periodic ones of odd many cells, and of aggregates, the polynomial.
   std::unique_ptr<LevelSmoother> smoother(Rank& rank, int l, const Operator& A, Vec inverse_diagonal) const override;
   SmootherSize smoother_size(int l, int rank, i64 ghosts, bool device) const override;
   const CsrMatrix& last_inverse() const override { return below_ ? below_->last_inverse() : last_inverse_; }
@@ -107,8 +116,11 @@ class GridLevels final : public MultigridLevels {
  private:
   void add_all(const std::array<double, 3>& strengths, const Partition& first, i64 alone);
   void find_all();
-  void make(int l);
-  void take_facts(GridLevel& level, const GridFacts& facts);
+  struct Made;
+  Made made_of(GridMaker& maker, const GridMatrix& A, const GridFacts& facts) const;
+  void take(Made made);
+  static void take_facts(GridLevel& level, const GridFacts& facts);
+  static void take_rows(GridLevel& level, LargeCsr rows);
   bool closed() const;
   void add(const Extents& cells, Partition partition, Partition adding);
   void find_values();
@@ -126,7 +138,9 @@ class GridLevels final : public MultigridLevels {
   bool made_closed_ = false;               // each row of the first one adds up to zero
   std::vector<GridLevel> levels_;
   std::unique_ptr<AlgebraicLevels> below_;  // the first of its levels is the last one of cells
-  int degree_ = 1;                          // of the first values
+  bool below_fits_ = true;                  // they have taken the last values
+  int degree_ = 1;                          // of the first values,
+  bool is_stretched_ = false;               // as this: cells with couplings across edges, some rows far longer than wide
   CyclePrecision precision_;
   Smoothing smoothing_;
   int exponent_ = 0, first_in_double_ = 0;

@@ -17,11 +17,8 @@ constexpr i64 least_rows = 1 << 10;  // that are worth a thread
 class HostPlace {
  public:
   bool holds(const double*) const { return true; }
-  template <class T>
-  T* array(i64 count) {
-    arrays_.emplace_back(std::size_t(count) * sizeof(T));
-    return reinterpret_cast<T*>(arrays_.back().data());
-  }
+  Arena& arena() { return arena_; }
+  const Arena& arena() const { return arena_; }
   template <class Act>
   void each(const char*, i64 count, const Act& act) {
     for_parts(
@@ -65,7 +62,8 @@ class HostPlace {
   Held hold() { return {}; }
 
  private:
-  std::vector<LargeArray<char>> arrays_;
+  std::vector<LargeArray<char>> pieces_;
+  Arena arena_{[this](i64 bytes) { return pieces_.emplace_back(std::size_t(bytes)).data(); }};
 };
 
 }  // namespace
@@ -75,16 +73,6 @@ std::unique_ptr<GridMaker> grid_maker([[maybe_unused]] int gpu) {
   if (gpu >= 0) return device_grid_maker(gpu);
 #endif
   return std::make_unique<GridMakerOn<HostPlace>>();
-}
-
-MadeRows made_rows(std::shared_ptr<GridMaker> maker, const MadeLevel& level) {
-  const GridMatrix A = level.A;
-  return {.n = A.n(),
-          .diagonals = {.offsets = offsets_of(A.cells)},
-          .entries = [A](i64 first, i64 rows) { return A.entries(first, rows); },
-          .fill = [maker, A](const Diagonals& diagonals, i64 first, i64 rows,
-                             double* to) { maker->fill(A, diagonals, first, rows, to); },
-          .inverse_diagonal = level.inverse_diagonal};
 }
 
 }  // namespace sordino

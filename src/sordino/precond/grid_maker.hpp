@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "sordino/linalg/made_rows.hpp"
 #include "sordino/precond/grid_kernels.hpp"
@@ -20,6 +21,10 @@ class GridMaker {
   virtual ~GridMaker() = default;
   /// The caller's matrix, where the maker reads it: a copy, if it does not lie there.
   virtual GridMatrix taken(const GridMatrix& A) = 0;
+  /// Memory for all that first() and next() make of levels of so many cells is taken at once, when the first of it is wanted.
+  virtual void expect(const std::vector<Extents>& levels) = 0;
+  /// How many pieces of memory it has taken.
+  virtual i64 pieces() const = 0;
   virtual GridFacts facts(const GridMatrix& A) = 0;
   /// coupling_strengths() of grid_steps.hpp.
   virtual std::array<double, 3> strengths(const GridMatrix& A) = 0;
@@ -35,8 +40,5 @@ class GridMaker {
 
 /// By threads of the host, which reads the arrays; or by the GPU with this CUDA number, -1: none.
 std::unique_ptr<GridMaker> grid_maker(int gpu);
-
-/// Of a level, for those who store it.
-MadeRows made_rows(std::shared_ptr<GridMaker> maker, const MadeLevel& level);
 
 }  // namespace sordino

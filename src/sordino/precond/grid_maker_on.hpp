@@ -1,6 +1,6 @@
 // GridMaker for any place whose memory arrays lie in, and that runs functors there:
 //   bool holds(const double*)                whether an array can be read there as it is
-//   T* array<T>(count)                       kept as long as the place
+//   Arena& arena()                           of its memory, which is kept as long as the place
 //   void each(name, count, functor)          functor(i) for all i
 //   GridFacts sum(name, count, functor)      of functor(i)
 //   void put(T* to, const T* from, count)    from anywhere to there
@@ -9,9 +9,11 @@
 //   void wait()
 //   Held hold()                              while it lives no other thread is at work there
 #pragma once
+#include <algorithm>
 #include <array>
 #include <vector>
 
+#include "sordino/base/arena.hpp"
 #include "sordino/precond/grid_maker.hpp"
 #include "sordino/precond/grid_steps.hpp"
 
@@ -25,21 +27,33 @@ class GridMakerOn final : public GridMaker {
 
   GridMatrix taken(const GridMatrix& A) override {
     const auto held = place_.hold();
+    place_.arena().expect(bytes_to_take(A));
     GridMatrix here = A;
     here.diagonal = taken(A.diagonal, A.n());
     for (std::size_t d = 0; d < 3; d++) here.ahead[d] = A.cells[d] > 1 ? taken(A.ahead[d], A.n()) : nullptr;
     place_.wait();
     return here;
   }
+  void expect(const std::vector<Extents>& levels) override {
+    i64 bytes = 0;
+    for (std::size_t l = 0; l < levels.size(); l++) {
+      bytes += of<double>(cells_in(levels[l]));  // the inverse diagonal
+      if (l == 0) continue;
+      bytes += (1 + directions(levels[l])) * of<double>(cells_in(levels[l])) + 2 * of<CellWeights>(cells_in(levels[l - 1]));
+    }
+    const auto held = place_.hold();
+    place_.arena().expect(bytes);
+  }
+  i64 pieces() const override { return place_.arena().pieces(); }
   GridFacts facts(const GridMatrix& A) override {
     const auto held = place_.hold();
     return place_.sum("look_at_rows", A.n(), grid_kernels::LookAtRow{grid_kernels::GridRows(A)});
   }
   std::array<double, 3> strengths(const GridMatrix& A) override {
     const auto held = place_.hold();
-    const i64 apart = rows_apart(A.n()), count = (A.n() + apart - 1) / apart;
-    double* const parts = place_.template array<double>(3 * count);
-    place_.each("find_strengths", count, grid_kernels::FindStrengths{grid_kernels::GridRows(A), apart, parts});
+    const i64 count = looked_at(A.n());
+    double* const parts = array<double>(3 * count);
+    place_.each("find_strengths", count, grid_kernels::FindStrengths{grid_kernels::GridRows(A), rows_apart(A.n()), parts});
     std::vector<double> here(std::size_t(3 * count));
     place_.fetch(here.data(), parts, 3 * count);
     std::array<double, 3> sums{};
@@ -54,20 +68,20 @@ class GridMakerOn final : public GridMaker {
   }
   MadeLevel next(const MadeLevel& fine, const Extents& step, const Extents& cells) override {
     const auto held = place_.hold();
-    const i64 rows = fine.A.n(), n = cells[0] * cells[1] * cells[2];
+    const i64 rows = fine.A.n(), n = cells_in(cells);
     grid_kernels::SumAggregate sum{.fine = grid_kernels::GridRows(fine.A),
                                    .coarse = grid_kernels::Cells(cells),
                                    .step = {i32(step[0]), i32(step[1]), i32(step[2])},
-                                   .diagonal = place_.template array<double>(n),
+                                   .diagonal = array<double>(n),
                                    .ahead = {},
-                                   .from_this = place_.template array<CellWeights>(rows)};
-    for (std::size_t d = 0; d < 3; d++) sum.ahead[d] = cells[d] > 1 ? place_.template array<double>(n) : nullptr;
+                                   .from_this = array<CellWeights>(rows)};
+    for (std::size_t d = 0; d < 3; d++) sum.ahead[d] = cells[d] > 1 ? array<double>(n) : nullptr;
     place_.each("sum_aggregates", n, sum);
     MadeLevel level{.A = {.cells = cells, .diagonal = sum.diagonal, .ahead = {sum.ahead[0], sum.ahead[1], sum.ahead[2]}}};
     grid_kernels::TakeBehind behind{.fine = grid_kernels::Cells(fine.A.cells),
                                     .step = {sum.step[0], sum.step[1], sum.step[2]},
                                     .from_this = sum.from_this,
-                                    .to_this = place_.template array<CellWeights>(rows)};
+                                    .to_this = array<CellWeights>(rows)};
     place_.each("take_behind", rows, behind);
     level.to_this = behind.to_this, level.from_this = sum.from_this;
     level.inverse_diagonal = inverted(level.A);
@@ -117,14 +131,34 @@ class GridMakerOn final : public GridMaker {
   }
 
  private:
-  const double* taken(const double* array, i64 n) {
-    if (place_.holds(array)) return array;
-    double* const copy = place_.template array<double>(n);
-    place_.put(copy, array, n);
+  static i64 cells_in(const Extents& cells) { return cells[0] * cells[1] * cells[2]; }
+  static i64 directions(const Extents& cells) {
+    return std::count_if(cells.begin(), cells.end(), [](i64 n) { return n > 1; });
+  }
+  static i64 looked_at(i64 n) { return (n + rows_apart(n) - 1) / rows_apart(n); }  // rows, for strengths
+  template <class T>
+  static i64 of(i64 count) {
+    return Arena::padded(count * i64(sizeof(T)));
+  }
+  template <class T>
+  T* array(i64 count) {
+    return reinterpret_cast<T*>(place_.arena().give(count * i64(sizeof(T))));
+  }
+  /// Of copies, and of strengths, which are all that is to be made before levels are known.
+  i64 bytes_to_take(const GridMatrix& A) const {
+    i64 bytes = of<double>(3 * looked_at(A.n())) + (place_.holds(A.diagonal) ? 0 : of<double>(A.n()));
+    for (std::size_t d = 0; d < 3; d++)
+      if (A.cells[d] > 1 && !place_.holds(A.ahead[d])) bytes += of<double>(A.n());
+    return bytes;
+  }
+  const double* taken(const double* given, i64 n) {
+    if (place_.holds(given)) return given;
+    double* const copy = array<double>(n);
+    place_.put(copy, given, n);
     return copy;
   }
   const double* inverted(const GridMatrix& A) {
-    double* const inverse = place_.template array<double>(A.n());
+    double* const inverse = array<double>(A.n());
     place_.each("invert_diagonal", A.n(), grid_kernels::InvertDiagonal{A.diagonal, inverse});
     return inverse;
   }

@@ -10,6 +10,7 @@ namespace sordino {
 namespace {
 
 constexpr double alike = 0.4;  // of the strongest: a pair leaves what is just below it with 1.6 times as much
+constexpr double stretched_row = 5, stretched_part = 0.1;  // strongest over weakest, and of all rows
 
 // What a rank's row of a level takes, and a level besides, in bytes that it moves.
 constexpr double bytes_of_row = 800, bytes_of_level = 1 << 20;
@@ -21,26 +22,27 @@ constexpr double bytes_of_entry = 12;
 
 i64 count(const Extents& cells) { return cells[0] * cells[1] * cells[2]; }
 
-/// Adds a row's couplings in each direction to its sides on which the box goes on, as parts of 1. False where a neighbour is
-/// across an edge or a corner.
-bool add_strengths(const CsrView& A, const Extents& grid, i64 row, std::array<double, 3>& to) {
+/// A row's couplings in each direction with its sides on which the box goes on, as parts of 1. Of those across edges and
+/// corners signs count: finite elements have both, and what couples two layers is what all between them add up to.
+std::array<double, 3> strengths_of(const CsrView& A, const Extents& grid, i64 row) {
   const Extents at = place(grid, row);
-  double found[3] = {}, parts[3];
+  double sizes[3] = {}, sums[3] = {}, parts[3];
   int sides[3];
+  bool has_edges = false;
   for (std::size_t d = 0; d < 3; d++) sides[d] = (at[d] > 0) + (at[d] + 1 < grid[d]);
   for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
     const Extents other = place(grid, A.indices[k]);
     int directions = 0;
     for (std::size_t d = 0; d < 3; d++) {
       if (other[d] == at[d]) continue;
-      directions++, found[d] += std::abs(A.values[k]);
+      directions++, sizes[d] += std::abs(A.values[k]), sums[d] -= A.values[k];
       if (std::abs(other[d] - at[d]) > 1) sides[d] = 2;  // of a periodic box
     }
-    if (directions > 1 && A.values[k] != 0) return false;
+    has_edges |= directions > 1 && A.values[k] != 0;
   }
-  grid_kernels::parts_of_1(found, sides, parts);
-  for (std::size_t d = 0; d < 3; d++) to[d] += parts[d];
-  return true;
+  for (double& sum : sums) sum = std::max(sum, 0.0);  // beside a wall they may be the wall's
+  grid_kernels::parts_of_1(has_edges ? sums : sizes, sides, parts);
+  return {parts[0], parts[1], parts[2]};
 }
 
 /// Levels as they come about.
@@ -123,9 +125,23 @@ Tiling layers_of(const Extents& grid, i64 depth) {
 
 std::array<double, 3> coupling_strengths(const CsrView& A, const Extents& grid) {
   std::array<double, 3> sums{};
-  for (i64 row = 0; row < A.n; row += rows_apart(A.n))
-    if (!add_strengths(A, grid, row, sums)) return {1, 1, 1};
+  for (i64 row = 0; row < A.n; row += rows_apart(A.n)) {
+    const std::array<double, 3> parts = strengths_of(A, grid, row);
+    for (std::size_t d = 0; d < 3; d++) sums[d] += parts[d];
+  }
   return sums;
+}
+
+bool has_stretched_rows(const CsrView& A, const Extents& grid) {
+  i64 stretched = 0, all = 0;
+  for (i64 row = 0; row < A.n; row += rows_apart(A.n), all++) {
+    const std::array<double, 3> parts = strengths_of(A, grid, row);
+    double least = 1, most = 0;
+    for (std::size_t d = 0; d < 3; d++)
+      if (grid[d] > 1) least = std::min(least, parts[d]), most = std::max(most, parts[d]);
+    stretched += most > stretched_row * least;
+  }
+  return double(stretched) > stretched_part * double(all);
 }
 
 std::vector<GridStep> grid_steps(const std::array<double, 3>& strengths, const Extents& grid, const Partition& first,

@@ -20,10 +20,11 @@ struct GridStep {
 };
 
 /// How strongly cells are coupled in each direction, beside the others: sums over cells of parts of 1, so that all cells count
-/// alike, whatever their coefficients. All 1 where cells are coupled across edges or corners, as by 27 points: of those,
-/// couplings that cross pairs cannot be halved without changing what couples in the other directions. Cost: some 65,000 rows at
-/// most.
+/// alike, whatever their coefficients. Couplings across edges and corners, as of 27 points, count in each of their directions.
+/// Cost: some 65,000 rows at most.
 std::array<double, 3> coupling_strengths(const CsrView& A, const Extents& grid);
+/// Whether a tenth of the rows are coupled five times as strongly in one direction as in another, or more. Cost: likewise.
+bool has_stretched_rows(const CsrView& A, const Extents& grid);
 /// How far apart rows are whose strengths are looked at: odd, so that they are at all places of lines of 2^k cells.
 inline i64 rows_apart(i64 n) { return n / 65536 | 1; }
 

@@ -6,7 +6,8 @@
 
 namespace sordino {
 
-/// Chebyshev's polynomial (polynomial_smoother.hpp), relaxation in two colours (red_black_smoother.hpp), or incomplete factors
+/// Chebyshev's polynomial (polynomial_smoother.hpp), relaxation in two (red_black_smoother.hpp) or eight
+/// colours (eight_colour_smoother.hpp), or incomplete factors
 /// of tiles (block_ilu_smoother.hpp).
 enum class Smoothing { chebyshev, sor, block_ilu };
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "sordino/base/range.hpp"
 #include "sordino/linalg/epilogue.hpp"
 #include "sordino/linalg/single_operator.hpp"
 #include "sordino/precond/grid_transfers.hpp"
@@ -31,7 +32,7 @@ struct LevelMatrix {
   LevelSpace space() const { return {A.space(), A.is_single()}; }
   void update_values(Rank& rank, const CsrView& values, int exponent) {
     if (lowered) return lowered->update_values(rank, values, exponent);
-    if (own) own->update_values(rank, values.values);
+    if (own) own->update_values(rank, values.values);  // null of rows that are made, which are filled again
   }
 };
 
@@ -83,13 +84,17 @@ Multigrid::Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const Multig
     : A_(A), levels_(std::move(levels)), cycle_(cycle) {
   const MultigridLevels& g = *levels_;
   const int last = g.count() - 1;
-  for (int l = 0; l < last; l++)
+  for (int l = 0; l < last; l++) {
+    Range range("store a level and its smoother");
     mine_.push_back(std::make_unique<Level>(rank, A, g, l, cycle, l == 0 ? first : g.diagonals(l)));
+  }
   const CsrView inverse = g.last_inverse().view();
   last_ = last == 0 ? std::make_unique<CsrOperator>(rank, inverse, g.partition(last), A.space())
                     : std::make_unique<CsrOperator>(rank, inverse, g.partition(last));
-  for (int l = 0; l < last; l++)
+  for (int l = 0; l < last; l++) {
+    Range range("store a level's transfers");
     mine_[std::size_t(l)]->transfer = g.transfer(rank, l, space(std::size_t(l)), space(std::size_t(l + 1)));
+  }
   last_b_[0] = last_->operand(rank, "b of the last level");
   last_b_[1] = last_->operand(rank, "b of the last level, odd visits");
   if (g.precision(0) != CyclePrecision::full) narrow_ = rank.scalar("to single"), widen_ = rank.scalar("to double");
@@ -183,9 +188,11 @@ i64 Multigrid::bytes() const {
     return held.bytes() + s.entries * i64(sizeof(double) + sizeof(i32)) + s.rows * i64(sizeof(i64));
   };
   i64 sum = of(*last_);
-  for (const auto& level : mine_) {
+  for (std::size_t l = 0; l < mine_.size(); l++) {
+    const auto& level = mine_[l];
     const LevelMatrix& matrix = level->matrix;
-    sum += (matrix.own ? of(*matrix.own) : 0) + level->transfer->bytes();
+    const bool has_rows = levels_->matrix(int(l)).n > 0;  // which were not made
+    sum += (!matrix.own ? 0 : has_rows ? of(*matrix.own) : matrix.own->bytes()) + level->transfer->bytes();
     if (matrix.lowered) sum += level == mine_.front() ? matrix.lowered->bytes() : of(*matrix.lowered);
   }
   return sum;

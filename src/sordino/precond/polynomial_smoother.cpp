@@ -4,14 +4,6 @@
 
 namespace sordino {
 
-namespace {
-
-Vec diagonal_of(Rank& rank, const MadeRows& made, int space, Vec given) {
-  return made.is_given() ? inverse_diagonal_of(rank, space, made.inverse_diagonal) : given;
-}
-
-}  // namespace
-
 PolynomialSmoother::PolynomialSmoother(Rank& rank, const MultigridLevels& levels, int l, const Operator& A,
                                        Vec inverse_diagonal)
     : levels_(levels),
@@ -19,11 +11,17 @@ PolynomialSmoother::PolynomialSmoother(Rank& rank, const MultigridLevels& levels
       A_(A),
       jacobi_(A.is_single() || levels.made(l).is_given() ? nullptr
                                                          : std::make_unique<Jacobi>(rank, levels.matrix(l), A.space())),
-      M_(rank, A, jacobi_ ? jacobi_->diagonal() : diagonal_of(rank, levels.made(l), A.space(), inverse_diagonal),
+      made_(levels.made(l).is_given() ? inverse_diagonal_of(rank, A.space(), levels.made(l).inverse_diagonal) : Vec{}),
+      M_(rank, A,
+         jacobi_                     ? jacobi_->diagonal()
+         : levels.made(l).is_given() ? made_
+                                     : inverse_diagonal,
          levels.degree(), levels.bound(l), levels.interval()) {}
 
 void PolynomialSmoother::update_values(Rank& rank) {
   if (jacobi_) jacobi_->update_values(rank, levels_.matrix(level_));
+  if (const MadeRows made = levels_.made(level_); made.is_given())
+    rank.write(made_, made.inverse_diagonal + rank.space(A_.space()).first_row);
   M_.set_bound(rank, levels_.bound(level_));
 }
 

@@ -27,6 +27,7 @@ class PolynomialSmoother final : public LevelSmoother {
   int level_;
   const Operator& A_;
   std::unique_ptr<Jacobi> jacobi_;  // where no diagonal is given, or made
+  Vec made_;                        // the one that is made
   ChebyshevOperator M_;
 };
 

@@ -11,8 +11,17 @@ namespace {
 
 constexpr i64 least_rows = 1 << 10;  // that are worth a thread
 
-/// Of a rank's layers, pairs of cells in x.
-i64 pairs_of(const LayerShape& shape) { return i64(shape.cells[0] + 1) / 2 * shape.cells[1] * shape.cells[2]; }
+red_black::Cells cells_of(const GridLevel& level, int rank) {
+  const Layers layers = Layers::owned(level);
+  red_black::Cells cells{};
+  cells.shape = shape_of<double>(layers, rank);
+  cells.half = (cells.shape.cells[0] + 1) / 2;
+  cells.pairs = cells.half * cells.shape.cells[1] * cells.shape.cells[2];
+  cells.first = i32(HeldLayers(layers, rank).first % 2);
+  return cells;
+}
+
+i64 numbers_of(const red_black::Cells& cells) { return 2 * red_black::slots * i64(cells.pairs); }
 
 /// Which of a cell's stored numbers an entry of such a neighbour is.
 int slot_of(int neighbour) {
@@ -29,12 +38,12 @@ int slot_of(int neighbour) {
 
 }  // namespace
 
-std::pair<i64, i64> coupled_in_colour(const CsrView& A, const Extents& cells) {
+std::pair<i64, i64> coupled_in_colour(const CsrView& A, const Extents& cells, int colours) {
   std::pair<i64, i64> found{-1, -1};
   std::mutex mutex;
   const auto colour = [&](i64 row) {
     const Extents at = place(cells, row);
-    return (at[0] + at[1] + at[2]) % 2;
+    return colours == 2 ? (at[0] + at[1] + at[2]) % 2 : at[0] % 2 + 2 * (at[1] % 2) + 4 * (at[2] % 2);
   };
   const auto none = [&](i64 begin, i64 end) {
     for (i64 row = begin; row < end; row++)
@@ -51,37 +60,28 @@ std::pair<i64, i64> coupled_in_colour(const CsrView& A, const Extents& cells) {
 }
 
 RedBlackSmoother::RedBlackSmoother(Rank& rank, const GridLevels& levels, int l, int space)
-    : rank_(rank), levels_(levels), level_(l), space_(space) {
+    : levels_(levels),
+      level_(l),
+      space_(space),
+      cells_(cells_of(levels.level(l), rank.id())),
+      stored_(rank, numbers_of(cells_)) {
   const Layers layers = Layers::owned(levels.level(l));
   exchange_ = LayerWords<double>(layers, rank.id()).halo(rank, space);
   split_ = split_of_layers<double>(rank, layers, space, 1);
-  cells_.shape = shape_of<double>(layers, rank.id());
-  cells_.half = (cells_.shape.cells[0] + 1) / 2;
-  cells_.pairs = i32(pairs_of(cells_.shape));
-  cells_.first = i32(HeldLayers(layers, rank.id()).first % 2);
-  numbers_ = 2 * red_black::slots * i64(cells_.pairs);
-  const std::size_t numbers = std::size_t(numbers_);
-  stored_ = static_cast<double*>(rank.engine().allocate_bytes(rank, numbers * sizeof(double)));
-  cells_.stored = stored_;
-  if (rank.engine().is_device()) staging_ = std::make_unique<double[]>(numbers);
+  cells_.stored = stored_.data();
   red_ = operand(rank, "x, red"), black_ = operand(rank, "x, black");
   RedBlackSmoother::update_values(rank);
 }
 
-RedBlackSmoother::~RedBlackSmoother() { rank_.engine().release_bytes(rank_, stored_, std::size_t(numbers_) * sizeof(double)); }
-
 void RedBlackSmoother::update_values(Rank& rank) {
-  if (!rank.engine().arithmetic() || numbers_ == 0) return;
-  fill(staging_ ? staging_.get() : stored_);
-  if (staging_) rank.engine().upload(rank, stored_, staging_.get(), std::size_t(numbers_) * sizeof(double));
+  stored_.fill([&](double* to) { fill(to, rank.id()); });
 }
 
 /// Cells that are not there, at the ends of odd lines, keep zeros, which nobody reads.
-void RedBlackSmoother::fill(double* to) const {
-  std::fill(to, to + numbers_, 0.0);
+void RedBlackSmoother::fill(double* to, int rank) const {
   const GridLevel& level = levels_.level(level_);
   const CsrView A = levels_.matrix(level_);
-  const i64 first = level.partition.first_row(rank_.id());
+  const i64 first = level.partition.first_row(rank);
   const auto some = [&](i64 begin, i64 end) {
     GridNeighbours neighbours(level.cells);
     for (i64 i = begin; i < end; i++) {
@@ -94,7 +94,7 @@ void RedBlackSmoother::fill(double* to) const {
       }
     }
   };
-  for_parts(0, level.partition.rows(rank_.id()), some, least_rows);
+  for_parts(0, level.partition.rows(rank), some, least_rows);
 }
 
 void RedBlackSmoother::apply_and_leave(Rank& rank, Vec b, Vec x, Vec left) const {
@@ -118,9 +118,8 @@ void RedBlackSmoother::leave(Rank& rank, Vec b, Vec x, Vec to) const {
 }
 
 SmootherSize RedBlackSmoother::size_of(const GridLevel& level, int rank) {
-  const Layers layers = Layers::owned(level);
-  const i64 held = LayerWords<double>(layers, rank).held(), rows = level.partition.rows(rank);
-  return {held - rows, i64(sizeof(double)) * (2 * held + 2 * red_black::slots * pairs_of(shape_of<double>(layers, rank)))};
+  const i64 held = LayerWords<double>(Layers::owned(level), rank).held(), rows = level.partition.rows(rank);
+  return {held - rows, i64(sizeof(double)) * (2 * held + numbers_of(cells_of(level, rank)))};
 }
 
 }  // namespace sordino

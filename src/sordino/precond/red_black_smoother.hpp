@@ -9,18 +9,18 @@
 #include "sordino/precond/grid_levels.hpp"
 #include "sordino/precond/level_smoother.hpp"
 #include "sordino/precond/red_black.hpp"
+#include "sordino/precond/stored_numbers.hpp"
 
 namespace sordino {
 
-/// The row of an entry between two cells of one colour, and its column; {-1, -1}: there is none. Cost: a pass over the columns,
-/// on several threads.
-std::pair<i64, i64> coupled_in_colour(const CsrView& A, const Extents& cells);
+/// The row of an entry between two cells of one colour, of two or of eight (eight_colours.hpp), and its column; {-1, -1}: there
+/// is none. Cost: a pass over the columns, on several threads.
+std::pair<i64, i64> coupled_in_colour(const CsrView& A, const Extents& cells, int colours);
 
 class RedBlackSmoother final : public LevelSmoother {
  public:
   /// Collective. Of level l of a grid, whose vectors are on that space, and whose couplings are between colours alone.
   RedBlackSmoother(Rank& rank, const GridLevels& levels, int l, int space);
-  ~RedBlackSmoother() override;
   void update_values(Rank& rank) override;
   Vec operand(Rank& rank, const char* name) const override { return rank.vector(name, space_, &exchange_); }
   void apply_and_leave(Rank& rank, Vec b, Vec x, Vec left) const override;
@@ -30,17 +30,14 @@ class RedBlackSmoother final : public LevelSmoother {
   static SmootherSize size_of(const GridLevel& level, int rank);
 
  private:
-  void fill(double* to) const;
+  void fill(double* to, int rank) const;
 
-  Rank& rank_;
   const GridLevels& levels_;
   int level_, space_;
   Exchange exchange_;
   Split split_;
   red_black::Cells cells_;
-  i64 numbers_;  // stored
-  double* stored_;
-  std::unique_ptr<double[]> staging_;  // for a device
+  StoredNumbers stored_;
   // Of which one colour is relaxed, from zero and behind a correction: two, so that a neighbour has read what is sent anew.
   Vec red_, black_;
 };

@@ -9,6 +9,7 @@
 #include "sordino/linalg/single_rows.hpp"
 #include "sordino/linalg/stencil_rows.hpp"
 #include "sordino/precond/chebyshev.hpp"
+#include "sordino/precond/eight_colours.hpp"
 #include "sordino/precond/grid_transfers.hpp"
 #include "sordino/precond/red_black.hpp"
 #include "sordino/precond/tile_solve.hpp"
@@ -53,6 +54,7 @@ void enable_registered() {
   enable<order>(BlockIluKernels{});
   enable<order>(multigrid::Kernels{});
   enable<order>(red_black::Kernels{});
+  enable<order>(eight_colours::Kernels{});
   enable<order>(MapKernels{});
   enable<order>(SingleKernels{});
   enable<order>(hmatrix::PanelKernels{});

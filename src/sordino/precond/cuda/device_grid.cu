@@ -12,7 +12,7 @@
 namespace sordino {
 namespace {
 
-using cuda::call, cuda::DeviceArrayOf, cuda::Message, cuda::my_number;
+using cuda::call, cuda::DeviceArrayOf, cuda::my_number;
 
 template <class Act>
 __global__ void run_each(Act act, i64 count) {
@@ -22,11 +22,17 @@ __global__ void run_each(Act act, i64 count) {
 
 /// GridFacts as threads of a GPU add them up: doubles that are not negative are in the order of their bits.
 struct SharedFacts {
-  unsigned long long bound, steep, not_positive, not_finite, is_open;
+  unsigned long long bound, steep, not_positive, not_finite, is_open, sum, magnitudes;
 };
 
+__device__ void add_largest(unsigned long long* to, double value) {
+  atomicMax(to, static_cast<unsigned long long>(__double_as_longlong(value)));
+}
+
 __device__ void add(SharedFacts* to, const GridFacts& some) {
-  atomicMax(&to->bound, static_cast<unsigned long long>(__double_as_longlong(some.bound)));
+  add_largest(&to->bound, some.bound);
+  add_largest(&to->sum, some.sum);
+  add_largest(&to->magnitudes, some.magnitudes);
   if (some.steep > 0) atomicAdd(&to->steep, static_cast<unsigned long long>(some.steep));
   if (some.not_positive != GridFacts::none) atomicMin(&to->not_positive, static_cast<unsigned long long>(some.not_positive));
   if (some.not_finite != GridFacts::none) atomicMin(&to->not_finite, static_cast<unsigned long long>(some.not_finite));
@@ -45,6 +51,8 @@ __global__ void run_sum(Term term, i64 count, SharedFacts* to) {
     other.not_positive = __shfl_down_sync(~0u, static_cast<long long>(some.not_positive), apart);
     other.not_finite = __shfl_down_sync(~0u, static_cast<long long>(some.not_finite), apart);
     other.is_open = __shfl_down_sync(~0u, int(some.is_open), apart) != 0;
+    other.sum = __shfl_down_sync(~0u, some.sum, apart);
+    other.magnitudes = __shfl_down_sync(~0u, some.magnitudes, apart);
     some.merge(other);
   }
   if (threadIdx.x % 32 == 0) add(to, some);
@@ -57,37 +65,43 @@ class Bench : public cuda::Workbench {
     call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
     blocks_ = 4 * processors;
   }
-  template <class T>
-  T* array(i64 count) {
-    return reinterpret_cast<T*>(arrays_.emplace_back().take(count * i64(sizeof(T))));
-  }
+  Arena& arena() { return arena_; }
   template <class Act>
   void each(const char* name, i64 count, const Act& act) {
     if (count > 0) start(name, run_each<Act>, count, act, count);
   }
   template <class Term>
   GridFacts sum(const char* name, i64 count, const Term& term) {
-    const SharedFacts nothing{.bound = 0,
-                              .steep = 0,
-                              .not_positive = static_cast<unsigned long long>(GridFacts::none),
-                              .not_finite = static_cast<unsigned long long>(GridFacts::none),
-                              .is_open = 0};
-    facts_.send({&nothing, 1}, stream());
-    start_blocks(name, run_sum<Term>, std::min(blocks_, blocks_for(count)), term, count, facts_.there.data());
-    const SharedFacts found = heard(facts_);
+    SharedFacts found{.bound = 0,
+                      .steep = 0,
+                      .not_positive = static_cast<unsigned long long>(GridFacts::none),
+                      .not_finite = static_cast<unsigned long long>(GridFacts::none),
+                      .is_open = 0,
+                      .sum = 0,
+                      .magnitudes = 0};
+    // Not pinned, for few words, which would be taken for them alone: what is copied back is waited for before.
+    SharedFacts* const there = facts_.take(1);
+    copy(there, &found, 1, cudaMemcpyHostToDevice);
+    start_blocks(name, run_sum<Term>, std::min(blocks_, blocks_for(count)), term, count, there);
+    wait();
+    fetch(&found, there, 1);
+    wait();
     return {.bound = std::bit_cast<double>(found.bound),
             .steep = i64(found.steep),
             .not_positive = i64(found.not_positive),
             .not_finite = i64(found.not_finite),
-            .is_open = found.is_open != 0};
+            .is_open = found.is_open != 0,
+            .sum = std::bit_cast<double>(found.sum),
+            .magnitudes = std::bit_cast<double>(found.magnitudes)};
   }
   DeviceArrayOf<double>& on_the_way() { return on_the_way_; }
 
  private:
   i64 blocks_ = 0;  // that fit beside each other
-  std::deque<DeviceArrayOf<char>> arrays_;
+  std::deque<DeviceArrayOf<char>> pieces_;
+  Arena arena_{[this](i64 bytes) { return pieces_.emplace_back().take(bytes); }};
   DeviceArrayOf<double> on_the_way_;  // to another GPU
-  Message<SharedFacts> facts_;
+  DeviceArrayOf<SharedFacts> facts_;
 };
 
 /// A GPU, whatever device is current.
@@ -113,10 +127,8 @@ class DevicePlace {
     const cuda::Place place = cuda::place_of(array);
     return place.memory == cuda::Memory::device && place.device == device_;
   }
-  template <class T>
-  T* array(i64 count) {
-    return bench_->array<T>(count);
-  }
+  Arena& arena() { return bench_->arena(); }
+  const Arena& arena() const { return bench_->arena(); }
   template <class Act>
   void each(const char* name, i64 count, const Act& act) {
     bench_->each(name, count, act);

@@ -1,6 +1,7 @@
 // The cuda engine's memory: allocated between replays only, and accounted for.
 #include <algorithm>
 
+#include "sordino/base/range.hpp"
 #include "sordino/runtime/cuda/callers.hpp"
 #include "sordino/runtime/cuda/neighbours.hpp"
 #include "sordino/runtime/cuda/pointers.hpp"
@@ -8,19 +9,51 @@
 
 namespace sordino::cuda {
 
-void* State::take_memory(RankState& r, std::size_t bytes, const std::string& what) {
+namespace {
+
+/// Of the current device. Null where it has too little.
+char* piece_of(std::size_t bytes) {
+  Range range("take device memory");
+  void* p = nullptr;
+  const cudaError_t e = cudaMalloc(&p, bytes);
+  if (e == cudaErrorMemoryAllocation)
+    cudaGetLastError();
+  else
+    call("cudaMalloc", e);
+  return static_cast<char*>(p);
+}
+
+[[noreturn]] void refuse(const RankState& r, std::size_t bytes, const std::string& what) {
   std::size_t available = 0, total = 0;
   call("cudaMemGetInfo", cudaMemGetInfo(&available, &total));
-  void* p = nullptr;
-  cudaError_t e = bytes > available ? cudaErrorMemoryAllocation : cudaMalloc(&p, bytes ? bytes : 1);
-  if (e == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    throw Error(Errc::unsupported, "device " + std::to_string(r.device) + " has too little memory for " + what + ": " +
-                                       std::to_string(bytes) + " bytes needed, " + std::to_string(available) + " available");
-  }
-  call("cudaMalloc", e);
+  throw Error(Errc::unsupported, "device " + std::to_string(r.device) + " has too little memory for " + what + ": " +
+                                     std::to_string(bytes) + " bytes needed, " + std::to_string(available) + " available");
+}
+
+void count(RankState& r, std::size_t bytes) {
   r.counters.allocations++;
   r.bytes += i64(bytes);
+}
+
+}  // namespace
+
+void* State::take_memory(RankState& r, std::size_t bytes, const std::string& what) {
+  char* const p = piece_of(std::max<std::size_t>(bytes, 1));
+  if (!p) refuse(r, bytes, what);
+  count(r, bytes);
+  return p;
+}
+
+char* State::take_kept(RankState& r, std::size_t bytes, const std::string& what) {
+  char* const p = r.kept.give(i64(bytes));
+  if (!p) refuse(r, bytes, what);
+  count(r, bytes);
+  return p;
+}
+
+char* RankState::take_piece(i64 bytes) {
+  char* const p = piece_of(std::size_t(bytes));
+  if (p) tables.push_back(p);
   return p;
 }
 
@@ -29,8 +62,7 @@ char* State::take_for_name(RankState& r, std::size_t bytes, bool others_write, c
   if (others_write && arena) return take_of_arena(r, bytes, what, place);
   if (!others_write || !maps_memory()) {
     place.block = -1;
-    r.tables.push_back(take_memory(r, bytes, what));
-    return static_cast<char*>(r.tables.back());
+    return take_kept(r, bytes, what);
   }
   bytes = (bytes + line - 1) / line * line;
   auto fits = [&](const SharedBlock& b) { return b.bytes - b.used >= bytes; };

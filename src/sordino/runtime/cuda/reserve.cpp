@@ -3,10 +3,14 @@
 #include <string>
 #include <utility>
 
+#include "sordino/base/range.hpp"
+
 namespace sordino::cuda {
 
 void Reserve::free() {
-  if (data_) where_ == Where::device ? cudaFree(data_) : cudaFreeHost(data_);
+  if (!data_) return;
+  Range range("free memory of a setup");
+  where_ == Where::device ? cudaFree(data_) : cudaFreeHost(data_);
   data_ = nullptr;
   bytes_ = 0;
 }
@@ -14,6 +18,7 @@ void Reserve::free() {
 void* Reserve::take(i64 bytes) {
   if (bytes <= bytes_) return data_;
   free();
+  Range range("take memory for a setup");
   const std::size_t wanted = std::size_t(bytes);
   const cudaError_t e = where_ == Where::device ? cudaMalloc(&data_, wanted) : cudaHostAlloc(&data_, wanted, 0);
   if (e == cudaErrorMemoryAllocation) {

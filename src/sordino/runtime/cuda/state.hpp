@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "sordino/base/arena.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/runtime/cuda/arrivals.hpp"
 #include "sordino/runtime/cuda/call.hpp"
@@ -143,7 +144,9 @@ struct RankState {
   std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> row_lists;   // by threads a row and ranges
   std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> tile_lists;  // by space and ranges
   std::map<int, TileTables> tile_tables;                                            // by space
-  std::vector<void*> tables;                    // device memory that only goes with the engine
+  std::vector<void*> tables;  // device memory that only goes with the engine
+  // Given out of it. The driver hands out memory in such units, and most names are far smaller.
+  sordino::Arena kept{[this](i64 bytes) { return take_piece(bytes); }, i64(2) << 20, i64(64) << 20};
   std::vector<void*> boxes;                     // pinned: outboxes, and inboxes of what comes over a transport
   std::vector<SharedBlock> blocks;              // that ranks of other processes map
   std::map<std::pair<int, int>, char*> mapped;  // by rank of another process and its block
@@ -153,6 +156,7 @@ struct RankState {
   std::atomic<u64> letters{0};  // that have come
   u64 attended = 0;             // those of them that the rank's collectives have seen
 
+  char* take_piece(i64 bytes);
   RankState() {
     vectors.reserve(most_names);
     reductions.reserve(most_names);
@@ -171,14 +175,15 @@ struct State {
 
   // --- memory (memory.cpp) ------------------------------------------------------------------------------------------------
   void* take_memory(RankState& r, std::size_t bytes, const std::string& what);  // device memory of the rank; `what` for errors
+  /// The same, kept as long as the engine: many arrays lie in one piece.
+  char* take_kept(RankState& r, std::size_t bytes, const std::string& what);
   /// Memory of a name, kept as long as the engine; in blocks that other processes can map, if their ranks write to it.
   char* take_for_name(RankState& r, std::size_t bytes, bool others_write, const std::string& what, BlockPlace& place);
   /// A device copy of a host table, kept as long as the engine.
   template <class T>
   T* table(RankState& r, const std::vector<T>& host, const std::string& what) {
     if (host.empty()) return nullptr;
-    void* p = take_memory(r, host.size() * sizeof(T), what);
-    r.tables.push_back(p);
+    void* p = take_kept(r, host.size() * sizeof(T), what);
     copy_in(r, p, host.data(), host.size() * sizeof(T));
     return static_cast<T*>(p);
   }
