@@ -103,21 +103,6 @@ def test_preconditioners_beside_those_of_peers(cli, tmp_path):
 
 
 @needs_petsc
-def test_ways_of_ours_may_be_in_single_precision_and_by_another_storage(cli, tmp_path):
-    record = tmp_path / "solution.jsonl"
-    code, _, err = cli(
-        "bench", "solution", "--sizes", 12, "--stencil", 27, "--ranks", 2, "--engine", "host", "--repeats", 1,
-        "--preconds", "mg,mg:w:single", "--storages", "auto,symdia", "--no-peers", "--record", record,
-    )  # fmt: skip
-    assert code == 0, err
-    rows = [json.loads(line) for line in record.read_text().splitlines()]
-    assert [row["method"] for row in rows] == [
-        "cg, mg", "cg, mg, symdia", "cg, mg:w:single", "cg, mg:w:single, symdia",
-    ]  # fmt: skip
-    assert all(row["verified"] for row in rows)
-    assert rows[0]["true_residual"] == rows[1]["true_residual"] != rows[2]["true_residual"]
-
-
 def test_pfmg_refuses_another_grid():
     pfmg = _petsc.hypre_beside(PROGRAM, "hypre_pfmg")
     if not pfmg:
