@@ -11,7 +11,6 @@ FEWER_RANKS = "2026-11-27_multigrid_predicted.jsonl"  # coarse levels on fewer r
 BEFORE = "2026-11-26_multigrid_predicted.jsonl"  # coarse levels on all ranks
 LEVELS = "2026-11-27_multigrid_levels_predicted.jsonl"
 LEVELS_THEN = "2026-11-26_multigrid_levels_predicted.jsonl"  # of the code that was measured
-PEERS = "2026-11-26_multigrid_peers_2_cores.jsonl"
 TWO_GPUS = "2026-11-26_multigrid_h200x2.jsonl"
 EARLIER = "2026-11-26_multigrid_h200x4.jsonl"
 SMALL, SINCE = "2026-11-27_multigrid_h100.jsonl", "2026-11-27_multigrid_since_h200x4.jsonl"
@@ -25,7 +24,6 @@ FIELDS = "2026-11-27_multigrid_fields_h200x2.jsonl"
 LARGEST = "2026-11-27_multigrid_1024_predicted.jsonl"
 F_CYCLES = "2026-11-26_f_cycles_2_cores.jsonl"
 AMGX = {1.0: (0.09, 0.92), 1000.0: (0.09, 4.17)}  # 256^3 to 1e-8, setup and solve, measured once on an H200
-WITHIN = 1.2
 
 
 def rows_of(name):
@@ -188,57 +186,6 @@ def test_the_page_has_predictions_beside_solves():
     assert [line for line in page().splitlines() if line in expected] == expected
 
 
-# ---- beside peers ------------------------------------------------------------------------------------------------
-
-
-def peers():
-    """By size, contrast: way to (iterations, setup, solve, both, user seconds)."""
-    found = {}
-    for row in rows_of(PEERS):
-        case = found.setdefault((row["size"], float(row["contrast"])), {})
-        assert row["verified"], row
-        times = [row[f"{part}_s"]["median"] for part in ("setup", "solve", "total", "user")]
-        case[row["package"], row["method"]] = (row["iterations"], *times)
-    return found
-
-
-def beside(found):
-    for (size, contrast), ways in found.items():
-        for (package, method), (iterations, *times) in ways.items():
-            cells = [f"{size}^3, {contrast:,.0f}", f"{package}, `{method}`", f"{iterations}"]
-            yield "| " + " | ".join([*cells, *(f"{seconds:.2f}" for seconds in times)]) + " |"
-
-
-def over_the_best(ways, place):
-    """Our best way with levels, the best of the others, and the ratio of their seconds, those at that place."""
-    ours = {
-        way: times[place] for way, times in ways.items() if way[0] == "sordino" and way[1] != "cg, jacobi"
-    }
-    others = {way: times[place] for way, times in ways.items() if way[0] != "sordino"}
-    mine, best = min(ours, key=ours.get), min(others, key=others.get)
-    return mine[1], ", ".join(best), ours[mine] / others[best]
-
-
-def judged(found):
-    """Whether 1.2 times the best of the others is kept to, by the clock and by user time."""
-    for (size, contrast), ways in found.items():
-        cells = [f"{size}^3, {contrast:,.0f}"]
-        for place in (-2, -1):
-            mine, best, ratio = over_the_best(ways, place)
-            cells.append(f"{ratio:.2f} (`{mine}` over {best}): {verdict(ratio, WITHIN)}")
-        yield "| " + " | ".join(cells) + " |"
-
-
-def test_the_page_has_the_peers():
-    found = peers()
-    assert PEERS in page() and found
-    for table in (beside, judged):
-        expected = [*table(found)]
-        assert [line for line in page().splitlines() if line in expected] == expected
-    loads = [row["load_average"] for row in rows_of(PEERS)]
-    assert f"a load of {min(loads):.0f} to {max(loads):.0f}" in told()
-
-
 # ---- asked and measured ------------------------------------------------------------------------------------------
 
 
@@ -375,8 +322,6 @@ if __name__ == "__main__":
         parts(predicted()),
         before_and_after(),
         by_level(levels_of()),
-        beside(peers()),
-        judged(peers()),
         asked(),
     ):
         print(*lines, sep="\n", end="\n\n")

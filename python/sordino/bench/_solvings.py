@@ -51,22 +51,31 @@ def user_seconds() -> float:
 
 
 def ours(
-    rows: CsrArrays, b: np.ndarray, rtol: float, engine: Any, ranks: int, method: tuple[str, str], cells: int
+    rows: CsrArrays,
+    b: np.ndarray,
+    rtol: float,
+    engine: Any,
+    ranks: int,
+    method: tuple[str, str, str],
+    cells: int,
 ) -> Way:
     """Setup deals the matrix out, and makes levels; the solve deals b out, verifies x and gathers it.
 
-    A method is a solver with a preconditioner, ``mg:w`` with cycle w; the grid has `cells` in each direction.
+    A method is a solver with a preconditioner, ``mg:w`` with cycle w, ``mg:w:single`` that in single precision, and a
+    storage; the grid has `cells` in each direction.
     """
-    solver, precond = method
-    word, _, cycle = precond.partition(":")
+    solver, precond, storage = method
+    word, cycle, precision = [*precond.split(":"), "", ""][:3]
     options: dict[str, Any] = {
         "solver": solver,
         "precond": word,
         "engine": engine,
         "ranks": ranks,
         "rtol": rtol,
+        "storage": storage,
     }
     options |= {"cycle": cycle} if cycle else {}
+    options |= {"cycle_precision": precision} if precision else {}
     options |= {"grid": (cells,) * 3} if word in ("mg", "block-ilu") else {}
 
     def run() -> Solved:
@@ -77,7 +86,8 @@ def ours(
         end, user = time.perf_counter(), (user_seconds() - user) / ranks
         return Solved(middle - begin, end - middle, solution.x, solution.iterations, user)
 
-    return Way("sordino", f"{solver}, {precond}", ranks, run)
+    name = f"{solver}, {precond}" if storage == "auto" else f"{solver}, {precond}, {storage}"
+    return Way("sordino", name, ranks, run)
 
 
 def scipy_ways(rows: CsrArrays, b: np.ndarray, rtol: float) -> list[Way]:

@@ -66,9 +66,10 @@ def main(argv: Sequence[str]) -> int:
         }
         with contextlib.ExitStack() as stack:
             ways = [
-                _solvings.ours(rows, b, rtol, engine, count, (solver, precond), size)
+                _solvings.ours(rows, b, rtol, engine, count, (solver, precond, storage), size)
                 for solver in given.solvers.split(",")
                 for precond in given.preconds.split(",")
+                for storage in given.storages.split(",")
                 for count in ranks
             ]
             if not given.no_peers:
@@ -102,7 +103,10 @@ def _parser() -> Parser:
         "--preconds",
         default="jacobi",
         metavar="A,B",
-        help="of Sordino; mg:w is mg with cycle w (default jacobi)",
+        help="of Sordino; mg:w is mg with cycle w, mg:w:single that in single precision (default jacobi)",
+    )
+    parser.add_argument(
+        "--storages", default="auto", metavar="A,B", help="of Sordino's matrices (default auto)"
     )
     parser.add_argument(
         "--ways",

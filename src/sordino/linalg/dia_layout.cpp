@@ -12,6 +12,14 @@
 namespace sordino {
 namespace {
 
+constexpr i64 rows_together = 32;
+
+/// How many lead to rows before, or are the main one.
+std::size_t diagonals_behind(const Diagonals& diagonals) {
+  const auto& offsets = diagonals.offsets;
+  return std::size_t(std::upper_bound(offsets.begin(), offsets.end(), 0) - offsets.begin());
+}
+
 /// Where the columns of a diagonal outside of the slice lie: row i's is storage row i + this.
 i32 ghost_shift(i64 offset, i64 n, i64 first, i64 rows, const std::vector<i64>& ghosts) {
   auto outside = columns_outside({{offset}}, n, first, rows);
@@ -127,15 +135,31 @@ void CsrOperator::Layout::set_diagonals(const double* values) {
     const RunDiagonal diagonal = runs.of(u32(row))[d];
     return diagonal.is_unit() ? DiagonalPlaces::nowhere : i64(u32(diagonal.at + u32(row)));
   };
-  for_parts(0, i64(ptr_.size()) - 1, [&](i64 first, i64 last) {
-    for (i64 i = first; i < last; i++)
-      for (u32 k = ptr_[std::size_t(i)]; k < ptr_[std::size_t(i) + 1]; k++) {
-        const i64 at = place_of(i, on_diagonal_[k]);
-        if (at == DiagonalPlaces::nowhere) continue;
-        // Of a symmetric pair both threads store the same value.
-        std::atomic_ref<double> place(staging_[std::size_t(at)]);
-        place.store(values[k], std::memory_order_relaxed);
-      }
+  // Of a symmetric pair both threads store the same value.
+  auto keep = [&](i64 at, double value) {
+    if (at != DiagonalPlaces::nowhere) std::atomic_ref(staging_[std::size_t(at)]).store(value, std::memory_order_relaxed);
+  };
+  const i64 rows = i64(ptr_.size()) - 1;
+  const std::size_t count = held_.offsets.size(), behind = in_order && held_.symmetric ? diagonals_behind(held_) : count;
+  auto begin_of = [&](i64 i) { return ptr_[std::size_t(i)]; };
+  // Some rows with an entry on each diagonal, which goes along them, line by line of a cache; entries ahead are kept by the
+  // rows that they lead to.
+  auto keep_whole = [&](i64 i, i64 many) {
+    const double* const from = values + begin_of(i);
+    const std::size_t own = i + many - 1 + held_.offsets.back() < rows ? behind : count;
+    for (std::size_t d = 0; d < own; d++)
+      for (i64 r = 0, at = places_[d]; at != DiagonalPlaces::nowhere && r < many; r++)
+        keep(at + i + r, from[std::size_t(r) * count + d]);
+  };
+  for_parts(0, rows, [&](i64 first, i64 last) {
+    for (i64 i = first, many; i < last; i += std::max<i64>(many, 1)) {
+      const i64 most = in_order ? std::min<i64>(i + rows_together, last) : i;
+      for (many = 0; i + many < most && begin_of(i + many + 1) - begin_of(i + many) == count;) many++;
+      if (many > 0)
+        keep_whole(i, many);
+      else
+        for (u32 k = begin_of(i); k < begin_of(i + 1); k++) keep(place_of(i, on_diagonal_[k]), values[k]);
+    }
   });
   if (device_values_) upload_staged();
 }

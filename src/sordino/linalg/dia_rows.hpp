@@ -2,8 +2,10 @@
 // thread a row, so results have the same bits; where a diagonal has no entry, it adds 0.
 #pragma once
 #include <algorithm>
+#include <array>
 
 #include "sordino/linalg/csr_rows.hpp"
+#include "sordino/linalg/diagonal_products.hpp"
 #include "sordino/linalg/diagonals.hpp"
 
 namespace sordino {
@@ -34,20 +36,15 @@ struct OwnEntries {
     SORDINO_HD double alone(u32 at) const { return read_once(values + at); }  // the one that is not another row's, too
   };
   SORDINO_HD Row of_row(u32 row, i32) const { return {values + row}; }
-  /// y[i] = A x of rows whose columns are x[i + offset], the slice's from `row` on: diagonal by diagonal, several rows an
-  /// instruction, in the order of sums of a row.
+  /// y[i] = A x of rows whose columns are x[i + offset], the slice's from `row` on, in the order of sums of a row.
   template <class Diagonal>
-  void products(const Diagonal* diagonals, i32 count, u32 row, const double* x, double* __restrict y, i32 rows) const {
-    for (i32 i = 0; i < rows; i++) y[i] = 0;
-    for (const Diagonal* d = diagonals; d < diagonals + count; d++) {
-      const double* operand = x + d->offset;
-      if (d->is_unit()) {
-        for (i32 i = 0; i < rows; i++) y[i] += operand[i];
-        continue;
-      }
-      const double* value = values + u32(d->at + row);
-      for (i32 i = 0; i < rows; i++) y[i] += value[i] * operand[i];
+  void products(const Diagonal* diagonals, i32 count, u32 row, const double* x, double* y, i32 rows) const {
+    std::array<DiagonalPart, most_diagonals> parts;
+    for (i32 d = 0; d < count; d++) {
+      const Diagonal& of = diagonals[d];
+      parts[std::size_t(d)] = {of.is_unit() ? nullptr : values + u32(of.at + row), x + of.offset};
     }
+    add_diagonals(parts.data(), count, y, rows);
   }
   double bytes() const { return 8.0 * double(stored); }
 };
@@ -126,9 +123,9 @@ struct DiaRowsOf {
   void products(const Ghost& of, Out& into, i32 begin, i32 end) const {
     i32 low = std::clamp(-diagonals[0].offset, begin, end);
     i32 high = i32(std::clamp<i64>(i64(own) - diagonals[count - 1].offset, low, end));
-    for (i32 i = begin; i < low; i++) into[i] = product(*this, of, i, 0, 1);
-    for (i32 i = high; i < end; i++) into[i] = product(*this, of, i, 0, 1);
+    products_in_pieces(of, into, begin, low);
     entries.products(diagonals, count, u32(low - first), of.p + low, into.p + low, high - low);
+    products_in_pieces(of, into, high, end);
   }
   SORDINO_HD void store(i32 i, double value) const { write_once(y[i], value); }
   template <class V>
@@ -136,6 +133,28 @@ struct DiaRowsOf {
     visit(y);
   }
   Cost cost() const { return {entries.bytes(), 2.0 * double(nnz)}; }
+
+ private:
+  /// The same of rows with ghosts among their columns, from row to row on which a diagonal comes to them or leaves them.
+  void products_in_pieces(const Ghost& of, Out& into, i32 begin, i32 end) const {
+    std::array<StoredDiagonal, most_diagonals> here;
+    for (i32 i = begin, next; i < end; i = next) {
+      next = end;
+      for (i32 d = 0; d < count; d++) {
+        const StoredDiagonal& diagonal = diagonals[d];
+        here[std::size_t(d)] = {diagonal.at, column(i, diagonal) - i, 0};
+        next = i32(std::min<i64>(next, end_of_piece(i, diagonal)));
+      }
+      entries.products(here.data(), count, u32(i - first), of.p + i, into.p + i, next - i);
+    }
+  }
+  /// The row before which the columns of a diagonal lie side by side from row i on.
+  i64 end_of_piece(i32 i, const StoredDiagonal& d) const {
+    if (u32(i) + u32(d.offset) < own) return i64(own) - d.offset;
+    const u32 ghost = u32(i) + u32(d.ghost);
+    const i64 end = ghost < last ? i + i64(last - ghost) : i64(i) + 1;
+    return d.offset < 0 ? std::min<i64>(end, -i64(d.offset)) : end;
+  }
 };
 
 using DiaRows = DiaRowsOf<OwnEntries>;

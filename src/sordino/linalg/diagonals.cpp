@@ -7,6 +7,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/linalg/alike_rows.hpp"
 #include "sordino/linalg/mirrors.hpp"
 #include "sordino/linalg/row_kinds.hpp"
 
@@ -35,20 +36,32 @@ class Finder {
 
   void look(const CsrView& A, i64 first, i64 last) {
     for (i64 row = first; row < last; row++) {
-      std::size_t d = 0;  // rows that are alike have an entry on one diagonal after the other
+      if (!cells_ && is_alike(A, row, all_)) {
+        alike_++;
+        continue;
+      }
+      count_alike();
+      std::size_t d = 0;  // rows that are nearly alike have an entry on one diagonal after the other
       for (i64 k = A.begin(row); k < A.begin(row + 1); k++, d++) {
         i64 offset = offset_of(cells_, row, A.indices[k]);
         if (d == found_.offsets.size() || found_.offsets[d] != offset) d = place(offset);
         if (too_many()) return;
         found_.entries[d]++;
       }
+      if (!cells_ && all_.size() != found_.offsets.size()) all_ = in_32_bits(found_.offsets);
     }
+    count_alike();
   }
   void add(const FoundDiagonals& others) {
     for (std::size_t d = 0; d < others.offsets.size(); d++) found_.entries[place(others.offsets[d])] += others.entries[d];
   }
 
  private:
+  /// Rows that have an entry on each diagonal found so far.
+  void count_alike() {
+    for (i64& entries : found_.entries) entries += alike_;
+    alike_ = 0;
+  }
   std::size_t place(i64 offset) {
     auto at = std::lower_bound(found_.offsets.begin(), found_.offsets.end(), offset);
     std::size_t d = std::size_t(at - found_.offsets.begin());
@@ -60,6 +73,8 @@ class Finder {
 
   const i64* cells_;
   FoundDiagonals found_;
+  std::vector<i32> all_;  // of those found, where rows are in their order
+  i64 alike_ = 0;
 };
 
 /// The first stored entry of these rows that differs from its mirror, which may be a zero that is not stored; of none: -1.

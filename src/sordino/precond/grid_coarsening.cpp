@@ -23,6 +23,11 @@ constexpr std::size_t middle = std::size_t(GridNeighbours::itself);
 struct CoarseRow {
   std::array<double, slots> values{};
   std::array<bool, slots> there{};
+
+  /// Slots that are reached, a bit each.
+  void add(u32 reached) {
+    for (std::size_t slot = 0; slot < slots; slot++) there[slot] |= (reached >> slot & 1u) != 0;
+  }
 };
 
 /// Adds up aggregates, for one thread.
@@ -35,7 +40,10 @@ class Aggregates {
       shares_[to] = 1;
       for (std::size_t d = 0; d < 3; d++)
         if (by[d] != 0 && fine.step[d] == 2) shares_[to] = 0.5;
-      for (int cell = 0; cell < places; cell++) slots_[std::size_t(cell)][to] = slot(cell, by);
+      for (int cell = 0; cell < places; cell++) {
+        slots_[std::size_t(cell)][to] = slot(cell, by);
+        reached_[std::size_t(cell)] |= 1u << slot(cell, by);
+      }
     }
     for (std::size_t d = 0; d < 3; d++) has_two_ |= coarse.at(d) == 2;
   }
@@ -43,10 +51,16 @@ class Aggregates {
   /// Which entries a row has.
   CoarseRow pattern(i64 row) {
     CoarseRow found = begun(row);
-    for_cells(row, [&](i64 i, const Extents& at, std::size_t, const auto& to) {
+    u32 reached = 1u << middle;
+    for_cells(row, [&](i64 i, const Extents& at, std::size_t cell, const auto& to) {
+      if (is_whole(i, at)) {
+        reached |= reached_[cell];
+        return;
+      }
       for (i64 k = A_.begin(i), begin = k; k < A_.begin(i + 1); k++)
         found.there[folded(to[number_of(i, at, k, begin)], place(coarse_, row))] = true;
     });
+    found.add(reached);
     return found;
   }
 
@@ -54,21 +68,30 @@ class Aggregates {
   /// the next level holds. Stores what P takes for these cells.
   CoarseRow values(i64 row, CellWeights* from_this) {
     CoarseRow found = begun(row);
+    u32 reached = 1u << middle;
     double excess = 0;
     const Extents corner = place(coarse_, row);
     UnpairedCouplings::Row unpaired{};
     for_cells(row, [&](i64 i, const Extents& at, std::size_t cell, const auto& to) {
       const bool takes_part = fine_.takes_part[std::size_t(i)] != 0;
       std::array<double, slots> row_of_cell{};
+      from_this[i] = {};
+      if (is_whole(i, at)) {
+        std::copy_n(A_.values + A_.begin(i), slots, row_of_cell.begin());
+        reached |= reached_[cell];
+        for (std::size_t n = 0; takes_part && n < slots; n++) found.values[to[n]] += row_of_cell[n];
+        if (takes_part) excess += held(row_of_cell, at, cell, from_this[i], unpaired);
+        return;
+      }
       for (i64 k = A_.begin(i), begin = k; k < A_.begin(i + 1); k++) {
         const std::size_t neighbour = number_of(i, at, k, begin), slot = folded(to[neighbour], corner);
         found.there[slot] = true;
         row_of_cell[neighbour] += A_.values[k];
         if (takes_part && slot != middle) found.values[slot] += A_.values[k];
       }
-      from_this[i] = {};
       if (takes_part) excess += held(row_of_cell, at, cell, from_this[i], unpaired);
     });
+    found.add(reached);
     double diagonal = excess;
     for (std::size_t slot = 0; slot < slots; slot++) {
       if (slot == middle) continue;
@@ -129,6 +152,9 @@ class Aggregates {
   std::size_t number_of(i64 row, const Extents& at, i64 k, i64 begin) {
     return std::size_t(neighbours_.find(row, at, A_.indices[k], std::size_t(k - begin)));
   }
+
+  /// Whether a cell's row has all neighbours in their order, each in an aggregate of its own slot.
+  bool is_whole(i64 row, const Extents& at) const { return !has_two_ && neighbours_.are_all(A_, row, at); }
 
   /// Of a fine cell's couplings, by its neighbours, whose numbers grow by `stride` in direction d.
   SideCouplings couplings_of(const std::array<double, slots>& row, const Extents& at, CellPlace place, std::size_t d) const {
@@ -200,6 +226,7 @@ class Aggregates {
   GridNeighbours neighbours_;
   std::array<double, slots> shares_;                           // that count of what crosses
   std::array<std::array<std::uint8_t, slots>, places> slots_;  // by the cell's places in its aggregate, and its neighbour
+  std::array<u32, places> reached_{};                          // and all slots that they are, a bit each
   bool has_two_ = false;                                       // aggregates in a direction
 };
 

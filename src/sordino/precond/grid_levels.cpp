@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -52,9 +51,24 @@ std::pair<bool, bool> has_neighbours(GridNeighbours& neighbours, const CsrView& 
   return {true, has_edges};
 }
 
+/// Whether a row whose entries are of all neighbours in their order couples its cell across an edge or a corner.
+bool couples_across(const double* values) {
+  constexpr u32 faces = 1u << 4 | 1u << 10 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 16 | 1u << 22;  // and the cell itself
+  bool does = false;
+  for (int n = 0; n < GridNeighbours::count; n++) does |= values[n] != 0 && (faces >> n & 1u) == 0;
+  return does;
+}
+
 RowFacts facts_of(const CsrView& A, i64 row) {
   RowFacts facts;
   for (i64 k = A.begin(row); k < A.begin(row + 1); k++) facts.add(A.values[k], A.indices[k] == row);
+  return facts;
+}
+
+/// The same of a row whose entries are of all neighbours in their order.
+RowFacts facts_of_whole(const double* values) {
+  RowFacts facts;
+  for (int n = 0; n < GridNeighbours::count; n++) facts.add(values[n], n == GridNeighbours::itself);
   return facts;
 }
 
@@ -76,21 +90,24 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
   std::mutex mutex;
   double bound = 0;
   i64 steep_rows = 0, uneven_rows = 0;
-  std::atomic<bool> is_cross{true}, has_edges{false};
+  bool is_cross = true, has_edges = false;
   const auto look = [&](i64 begin, i64 end) {
     GridNeighbours neighbours(level.cells);
     const CrossReader cross(A, level.cells);
     double largest = 0;
     i64 steep = 0, uneven = 0;
+    bool all_are_cross = true, some_across = false;
     Extents at = place(level.cells, begin);
     for (i64 row = begin; row < end; row++, advance(at, level.cells)) {
+      const bool is_whole = neighbours.are_all(A, row, at);
       if (looks_at_neighbours && !cross.holds(row, at)) {
-        is_cross = false;
-        const auto [are_neighbours, some_across] = has_neighbours(neighbours, A, row, at);
+        all_are_cross = false;
+        const auto [are_neighbours, across] = is_whole ? std::pair(true, some_across || couples_across(A.values + A.begin(row)))
+                                                       : has_neighbours(neighbours, A, row, at);
         if (!are_neighbours) return false;
-        if (some_across) has_edges = true;
+        some_across = some_across || across;
       }
-      const RowFacts facts = facts_of(A, row);
+      const RowFacts facts = is_whole ? facts_of_whole(A.values + A.begin(row)) : facts_of(A, row);
       if (!(facts.diagonal > 0)) return false;
       largest = std::max(largest, facts.magnitudes / facts.diagonal);
       level.takes_part[std::size_t(row)] = facts.couples();
@@ -101,6 +118,8 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
     bound = std::max(bound, largest);
     steep_rows += steep;
     uneven_rows += uneven;
+    is_cross = is_cross && all_are_cross;
+    has_edges = has_edges || some_across;
     return true;
   };
   const bool found = all_parts(0, A.n, look);

@@ -12,6 +12,7 @@ GridNeighbours::GridNeighbours(const Extents& cells)
     bool is_there = true;
     for (std::size_t d = 0; d < 3; d++) is_there = is_there && (by[d] == 0 || cells[d] > 1);
     offsets_[std::size_t(number)] = is_there ? row_of(cells, by) : nowhere;
+    all_[std::size_t(number)] = i32(row_of(cells, by));
   }
 }
 

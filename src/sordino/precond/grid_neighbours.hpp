@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "sordino/linalg/alike_rows.hpp"
 #include "sordino/linalg/extents.hpp"
 
 namespace sordino {
@@ -55,6 +56,13 @@ class GridNeighbours {
     return is_inside(at, guess) ? guess : by_place(at, column);
   }
 
+  /// Whether a row's entries are of all neighbours in their order, as of cells inside the box with 27 points.
+  bool are_all(const CsrView& A, i64 row, const Extents& at) const {
+    bool inside = true;
+    for (std::size_t d = 0; d < 3; d++) inside &= u64(at[d] - 1) < u64(cells_[d] - 2);
+    return inside && is_alike(A, row, all_);
+  }
+
  private:
   static constexpr i64 nowhere = i64(1) << 40;  // of a neighbour in a direction of one cell
 
@@ -71,6 +79,7 @@ class GridNeighbours {
   bool is_unique_;  // whether numbers tell all neighbours apart
   std::array<Extents, count> steps_;
   std::array<i64, count> offsets_;
+  std::array<i32, count> all_{};  // the same, where there is a cell on each side in each direction
   std::array<int, count> guesses_{};
 };
 

@@ -20,8 +20,8 @@ struct RowFacts {
     const double size = std::fabs(value);
     magnitudes += size;
     if (is_diagonal) diagonal = value;
-    if (is_diagonal || value == 0) return;
-    least = size < least ? size : least, most = most < size ? size : most;
+    const double coupling = is_diagonal ? 0 : size;
+    least = coupling != 0 && coupling < least ? coupling : least, most = most < coupling ? coupling : most;
   }
   SORDINO_HD bool couples() const { return least <= most; }
   SORDINO_HD bool is_steep() const { return most > steep_ratio * least; }
