@@ -47,7 +47,7 @@ def edge_of(row: dict[str, Any]) -> int:
 
 def multigrid_predicted() -> None:
     """Weak scaling of a column of cubes: parts of an iteration of cg, and the methods beside each other."""
-    rows = rows_of("multigrid", "predicted")
+    rows = rows_of("multigrid_since", "predicted")
 
     def draw(left: Any, right: Any) -> None:
         small = [row for row in rows if edge_of(row) == 64 and row["solver"] == "cg"]
@@ -67,7 +67,7 @@ def multigrid_predicted() -> None:
 
 def multigrid_levels() -> None:
     """What levels take on four GPUs: work, launches and exposed halos, and what of halos is hidden."""
-    rows = [row for row in rows_of("multigrid_levels", "predicted") if row["ranks"] == 4]
+    rows = [row for row in rows_of("multigrid_levels_since", "predicted") if row["ranks"] == 4]
     newest = {row["size"]: row for row in rows if row["size"] in (64, 128)}
 
     def draw(*panels: Any) -> None:

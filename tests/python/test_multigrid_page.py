@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PREDICTED = "2026-11-27_multigrid_predicted_since.jsonl"
+PREDICTED = "2026-11-27_multigrid_since_predicted.jsonl"
 FEWER_RANKS = "2026-11-27_multigrid_predicted.jsonl"  # coarse levels on fewer ranks, of cycles before
 BEFORE = "2026-11-26_multigrid_predicted.jsonl"  # coarse levels on all ranks
-LEVELS = "2026-11-27_multigrid_levels_predicted.jsonl"
+LEVELS = "2026-11-27_multigrid_levels_since_predicted.jsonl"
 LEVELS_THEN = "2026-11-26_multigrid_levels_predicted.jsonl"  # of the code that was measured
 TWO_GPUS = "2026-11-26_multigrid_h200x2.jsonl"
 EARLIER = "2026-11-26_multigrid_h200x4.jsonl"

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MEASURED = "2026-11-27_smoothers_2_cores.jsonl"
+MEASURED = "2026-11-27_smoothers_since_2_cores.jsonl"
 CONTRASTS = {1.0: "1", 1e3: "1,000", 1e6: "1e6"}
 SMOOTHERS = ("chebyshev", "sor", "block-ilu")
 
