@@ -224,6 +224,7 @@ def paper_trsv_layouts(
     machine: Any,
     layouts: list[tuple[int, int]],
     all: bool,
+    value_bytes: int,
 ) -> dict[str, Any]: ...
 def paper_trsv_scaling(name: str, most_gpus: int, seed: int) -> list[dict[str, Any]]: ...
 def predicted_triangle(

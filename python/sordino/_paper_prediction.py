@@ -54,10 +54,10 @@ def by_critical_path(
 
     Notes
     -----
-    Values are doubles, and there is one right-hand side: that is what the paper's model knows. A triangle that is
-    solved with transposed has the blocks of algorithm paper, with all rows of a block row. Steps are those of
-    ``trsv/paper_steps.hpp``, whose seconds were fitted on an H200, for whatever machine. Cost: blocks, a little more
-    than linear, for each layout; memory: 23 bytes for each rank and block column.
+    There is one right-hand side, and but for ``by_steps`` values are doubles: that is what the paper's model knows. A
+    triangle that is solved with transposed has the blocks of algorithm paper, with all rows of a block row. Steps are
+    those of ``trsv/paper_steps.hpp``, whose seconds were fitted on an H200, for whatever machine. Cost: blocks, a
+    little more than linear, for each layout; memory: 23 bytes for each rank and block column.
     """
     rows, columns = _predicted(sweeps, machine, layouts, width, named)
     return {
@@ -122,6 +122,7 @@ def _predicted(
                 machines.numbers_of_triangular(machine),
                 layouts,
                 named,
+                triangle.values.itemsize,
             )
         columns += one["block_columns"]
         found += one["predicted"]

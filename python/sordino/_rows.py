@@ -197,12 +197,13 @@ class RowsSolver:
         DeviceError, PeerFailed
             The solver is spoilt: close it.
         """
-        native = self._native()
+        self._native()
         given, refused = _judged(lambda: self._vectors(b, x0))
         overrides, no_options = _judged(lambda: _per_solve(options, on_failure))
         right, start = given or (None, None)
         with self._lock, translated():
-            raw = dict(native.solve(right, start, overrides or {}, refused or no_options))
+            # The one that is there now: another thread's new values may have made it anew.
+            raw = dict(self._native().solve(right, start, overrides or {}, refused or no_options))
         self._held.levels.note(raw)
         report = self._report(raw, overrides or {})
         return deliver(Solution(restorer(b)(raw["x"]), report, (report,)), on_failure)

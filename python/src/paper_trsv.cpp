@@ -52,7 +52,7 @@ nb::list scaling_dicts(const std::string& name, int most_gpus, u64 seed) {
 /// grid of ranks, on Summit as the paper has it, or on a described machine; and, as `by_steps`, what Algorithm 1's steps take
 /// on that machine. Refuses grids of more ranks than block columns, or, unless `all`, leaves them out.
 nb::dict layout_dicts(Array<i64> begin, Array<i32> rows, const std::vector<std::string>& directions, i32 width, bool summit,
-                      const nb::object& machine, const std::vector<std::pair<int, int>>& layouts, bool all) {
+                      const nb::object& machine, const std::vector<std::pair<int, int>>& layouts, bool all, i64 value_bytes) {
   if (begin.size() < 2 || begin.data()[begin.size() - 1] != i64(rows.size()))
     bad_argument("the arrays of a triangle do not belong together");
   const Machine described = machine_of(machine);
@@ -79,7 +79,7 @@ nb::dict layout_dicts(Array<i64> begin, Array<i32> rows, const std::vector<std::
       found.push_back(paper::predict(of_direction, grids, cluster));
       std::vector<double>& seconds = by_steps.emplace_back();
       for (const paper::Grid& grid : grids)
-        seconds.push_back(predict_steps(of_direction, lay_out(of_direction, grid), described, sizeof(double)).seconds);
+        seconds.push_back(predict_steps(of_direction, lay_out(of_direction, grid), described, value_bytes).seconds);
     }
   }
   nb::list of_directions;
@@ -104,7 +104,7 @@ void define_paper_trsv(nb::module_& m) {
   using namespace nb::literals;
   m.def("paper_trsv_scaling", &scaling_dicts, "name"_a, "most_gpus"_a, "seed"_a);
   m.def("paper_trsv_layouts", &layout_dicts, "begin"_a, "rows"_a, "directions"_a, "width"_a, "summit"_a, "machine"_a,
-        "layouts"_a, "all"_a);
+        "layouts"_a, "all"_a, "value_bytes"_a);
 }
 
 }  // namespace sordino::python

@@ -122,6 +122,21 @@ TEST("bricks: coefficients drawn at random, odd and prime sizes, as many iterati
     }
 }
 
+TEST("bricks: few strong layers on many ranks, which none can pair") {
+  NOTE(fresh::said());
+  fresh::Random random(880);
+  for (i64 layers : {3, 4, 5, 7}) {
+    const Extents nodes{random.whole(15, 19), 17, layers};
+    const CsrMatrix A = matrix_of({.nodes = nodes, .edges = {1, 1, 0.2}, .coefficient = drawn(random, 3)});
+    const auto b = random.normals(A.n);
+    for (int ranks = 1; ranks <= layers; ranks++) {
+      const int found = iterations(A, b, with(nodes, ranks));
+      NOTE(sordino::shown(nodes), ", ", ranks, " ranks: ", found, " iterations");
+      CHECK(found <= 12);
+    }
+  }
+}
+
 TEST("bricks: periodic directions, of odd many nodes, too") {
   NOTE(fresh::said());
   fresh::Random random(874);
@@ -231,4 +246,22 @@ TEST("bricks: new values are taken, and memory is foretold") {
     Solver solver(first.view(), with(nodes, ranks));
     CHECK(estimate_memory({.A = first.view()}, with(nodes, ranks), ranks, false) == solver.memory());
   }
+}
+
+TEST("bricks: levels of a pattern without couplings across edges do not fit values that have them") {
+  const Extents nodes{12, 11, 9};
+  const CsrMatrix bricks = matrix_of({.nodes = nodes, .edges = {1, 1, 3}});
+  CsrMatrix faces = bricks;  // of 27 entries all but seven are zeros
+  for (i64 i = 0; i < faces.n; i++)
+    for (i64 k = faces.indptr[std::size_t(i)]; k < faces.indptr[std::size_t(i) + 1]; k++) {
+      const Extents from = place(nodes, i), to = place(nodes, faces.indices[std::size_t(k)]);
+      const i64 apart = std::abs(to[0] - from[0]) + std::abs(to[1] - from[1]) + std::abs(to[2] - from[2]);
+      faces.values[std::size_t(k)] = apart == 0 ? 6.5 : apart == 1 ? -1 : 0;
+    }
+  GridLevels levels(faces.view(), nodes, layers_of(faces, nodes, 1));
+  CHECK(levels.fits());
+  levels.update(bricks.view());
+  CHECK(!levels.fits());
+  levels.update(faces.view());
+  CHECK(levels.fits());
 }

@@ -238,3 +238,12 @@ def test_rows_of_one_process_have_the_levels_of_the_whole_matrix() -> None:
         rows.update_values(2 * A.data)
         report = rows.solve(b).report
         assert (report.levels_made, report.levels_reused) == (1, 1)
+
+
+@pytest.mark.parametrize("n", [5, 20, 37, 61, 64])
+def test_numbers_that_overflow_on_the_last_level_end_a_solve_and_not_the_process(n) -> None:
+    A = sp.diags_array(
+        [np.full(n, 1e-200), np.full(n - 1, -1e150), np.full(n - 1, -1e150)], offsets=[0, 1, -1]
+    )
+    with pytest.raises((sordino.BadArgument, sordino.NotConverged)):
+        sordino.solve(A.tocsr(), np.ones(n), solver="cg", precond="amg", engine="host", ranks=1)

@@ -116,6 +116,8 @@ def test_nodes_among_solid_bricks_have_the_row_of_the_identity() -> None:
         (((np.ones((2, 2, 2)),), {"spacing": (1, 1)}), "the spacing is of x, y and z"),
         (((np.ones((2, 2, 2)),), {"spacing": (1, 1, [1, 2, 3])}), "edges in z are a number, or 2 of them"),
         (((np.ones((2, 2, 2)),), {"spacing": (1, -1, 1)}), "and some in y are not"),
+        (((np.ones((2, 2, 2)),), {"spacing": (1, [1, [2]], 1)}), "edges in y are a number, or 2 of them"),
+        ((([[[1.0]], [[1.0, 2.0]]],), {}), "three dimensions"),
         (((np.ones((2, 2, 2)),), {"boundary": "open"}), "a boundary is dirichlet, neumann or periodic"),
     ],
 )

@@ -114,3 +114,32 @@ def test_layouts_that_nobody_named_are_left_out_where_a_triangle_has_too_few_blo
 def test_what_cannot_be_meant_gets_one_sentence(cli, files, words, sentence):
     code, out, err = cli("predict", "trsv", "two.mtx", *words.split())
     assert code == 2 and out == "" and sentence in err and err.count("\n") == 1
+
+
+def test_steps_are_of_the_values_that_there_are(cli, files):
+    machine, layouts = machines.load("laptop"), [(1, 1), (1, 2)]
+    L = sp.csr_array(np.tril(np.ones((400, 400))))
+    for kind in (np.float32, np.float64, np.complex128):
+        sweeps = _triangular_prediction.of_triangle(L.astype(kind), True, "N")
+        found = {
+            row["layout"]: row["by_steps"] for row in by_critical_path(sweeps, machine, layouts)["layouts"]
+        }
+        for layout, said in zip(layouts, ("1x1", "1x2"), strict=True):
+            F = sordino.factorized(
+                L.astype(kind), algorithm="paper", engine="model", layout=layout, machine="laptop"
+            )
+            F(np.ones(400, kind))
+            assert F.statistics["modelled_seconds"] == pytest.approx(found[said], rel=1e-12)
+
+
+def test_layouts_beside_widths_that_are_chosen_have_the_papers(cli, files):
+    words = ("predict", "trsv", "A.mtx", "--factor", "--ranks", "1,2", "--layouts", "--json")
+    chosen, said = (json.loads(cli(*words, "--width", width)[1])["layouts"] for width in ("auto", "128"))
+    assert chosen == said
+
+
+def test_a_memory_that_is_far_too_slow_takes_no_longer_to_predict():
+    slow = {**machines.load("laptop"), "memory_bandwidth": 1e2}
+    slow["triangular"] = {**slow.get("triangular", {}), "bandwidth": 1e2}
+    (row,) = by_critical_path(of_dense(600), slow, [(1, 1)])["layouts"]
+    assert row["by_steps"] == pytest.approx(8 * 600 * 601 / 2 / 1e2, rel=0.3)

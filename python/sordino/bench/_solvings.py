@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from .._matrix import CsrArrays
 from .._solve import Solver
+from ..errors import BadArgument
 from . import _petsc
 from ._peers import tolerance
 
@@ -65,6 +66,10 @@ def ours(
     storage; the grid has `cells` in each direction.
     """
     solver, precond, storage = method
+    if precond.count(":") > 2:
+        raise BadArgument(
+            f"a preconditioner is a name, a cycle and a precision, such as mg:w:single, not {precond!r}"
+        )
     word, cycle, precision = [*precond.split(":"), "", ""][:3]
     options: dict[str, Any] = {
         "solver": solver,

@@ -55,7 +55,9 @@ def main(argv: Sequence[str]) -> int:
         found = _triangular_prediction.predicted(sweeps, machine, ranks, columns, width)
         if given.layouts:
             numbers = [row["ranks"] for row in found["predicted"]]
-            found["layouts"] = _paper_prediction.predicted_layouts(sweeps, machine, numbers, columns, told)
+            found["layouts"] = _paper_prediction.predicted_layouts(
+                sweeps, machine, numbers, columns, checked_width(told, "paper")
+            )
             found["best_layout"] = _paper_prediction.best_layout(found["layouts"])
         if plan_picture_file:
             if found["by_rows"]:
@@ -184,7 +186,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--layouts",
         action="store_true",
-        help="also paper 004's algorithm in its layouts of as many ranks, carried out on the virtual clock",
+        help="also paper 004's algorithm in its layouts of as many ranks, timed by its steps",
     )
     parser.add_argument(
         "--algorithm",

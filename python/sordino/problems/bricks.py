@@ -103,8 +103,16 @@ def brick_matrix(coefficient: Any, *, boundary: str = "dirichlet", spacing: Any 
     return Bricks(A, (shape[2], shape[1], shape[0]))
 
 
+def _array_of(given: Any) -> np.ndarray:
+    """Of objects, which nobody takes, where its rows differ in length."""
+    try:
+        return np.asarray(given)
+    except ValueError:
+        return np.asarray(None)
+
+
 def _checked_coefficient(coefficient: Any) -> np.ndarray:
-    k = np.asarray(coefficient)
+    k = _array_of(coefficient)
     if k.dtype.kind not in "fiu" or k.ndim != 3 or k.size == 0:
         raise BadArgument(
             f"the coefficient is an array of numbers with three dimensions, not {k.dtype} of shape {k.shape}"
@@ -122,7 +130,7 @@ def _checked_edges(spacing: Any, bricks: Sequence[int]) -> list[np.ndarray]:
         raise BadArgument(f"the spacing is of x, y and z, a number or an array each, not {shown(spacing)}")
     edges = []
     for axis, edge, count in zip("zyx", given[::-1], bricks, strict=True):
-        of_axis = np.asarray(edge)
+        of_axis = _array_of(edge)
         if of_axis.dtype.kind not in "fiu" or of_axis.shape not in ((), (count,)):
             raise BadArgument(f"edges in {axis} are a number, or {count} of them, not {shown(edge)}")
         of_bricks = np.broadcast_to(of_axis.astype(np.float64), (count,))

@@ -249,7 +249,8 @@ std::unique_ptr<TriangularRunner<V>> make_runner(PaperTriangle<V>& triangle, trs
   if (options.engine == "model") {
     validate(options.machine);
     // Without a seed a solve takes what its steps do on GPUs; with one, what adversarial delays make of it.
-    const double steps = trsv::paper::predict_steps(factor.pattern(), layout, options.machine, sizeof(V)).seconds;
+    const double steps =
+        options.seed == 0 ? trsv::paper::predict_steps(factor.pattern(), layout, options.machine, sizeof(V)).seconds : 0;
     return paper_runner<V>(n, [&factor, &layout, machine = options.machine, seed = options.seed, steps](const V* b, V* x) {
       const double clocked = trsv::paper::clock_solve<V>(factor, layout, machine, {.seed = seed}, b, x).seconds;
       return seed == 0 ? steps : clocked;

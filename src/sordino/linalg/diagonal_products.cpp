@@ -47,8 +47,6 @@ template <bool is_first>
   }
 }
 
-using AddAll = void (*)(const DiagonalPart*, i32, double*, i32);
-
 void add_by_any(const DiagonalPart* diagonals, i32 count, double* y, i32 rows) { add_all(diagonals, count, y, rows); }
 
 #if defined(__x86_64__)
@@ -61,18 +59,20 @@ void add_by_any(const DiagonalPart* diagonals, i32 count, double* y, i32 rows) {
 }
 #endif
 
-AddAll widest() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return add_by_eights;
-  if (__builtin_cpu_supports("avx2")) return add_by_fours;
-#endif
-  return add_by_any;
-}
-
 }  // namespace
 
+std::vector<AddDiagonals> ways_to_add_diagonals() {
+  std::vector<AddDiagonals> ways;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) ways.push_back(add_by_eights);
+  if (__builtin_cpu_supports("avx2")) ways.push_back(add_by_fours);
+#endif
+  ways.push_back(add_by_any);
+  return ways;
+}
+
 void add_diagonals(const DiagonalPart* diagonals, i32 count, double* y, i32 rows) {
-  static const AddAll add = widest();
+  static const AddDiagonals add = ways_to_add_diagonals().front();
   add(diagonals, count, y, rows);
 }
 

@@ -125,7 +125,8 @@ class PartInverse {
       const double pivot = at(k, k);
       const bool is_zero = vanishes(k, pivot, of_closed);
       pivot_[std::size_t(k)] = is_zero ? 0 : pivot;
-      if (is_zero) left_out_.push_back(k), std::fill(row(k), row(k) + k, 0.0);
+      if (is_zero) std::fill(row(k), row(k) + k, 0.0);
+      if (is_zero && k < i64(rows_.size())) left_out_.push_back(k);  // not what was added, where numbers are not finite
       for (i64 i = k + 1; i < end; i++) {
         column[std::size_t(i - begin)] = at(i, k);
         at(i, k) = is_zero ? 0 : at(i, k) / pivot;

@@ -59,6 +59,18 @@ bool couples_across(const double* values) {
   return does;
 }
 
+/// Whether any cell is coupled across an edge or a corner; columns are of neighbours.
+bool any_across(const CsrView& A, const Extents& cells) {
+  const auto none = [&](i64 begin, i64 end) {
+    GridNeighbours neighbours(cells);
+    Extents at = place(cells, begin);
+    for (i64 row = begin; row < end; row++, advance(at, cells))
+      if (has_neighbours(neighbours, A, row, at).second) return false;
+    return true;
+  };
+  return !all_parts(0, A.n, none);
+}
+
 RowFacts facts_of(const CsrView& A, i64 row) {
   RowFacts facts;
   for (i64 k = A.begin(row); k < A.begin(row + 1); k++) facts.add(A.values[k], A.indices[k] == row);
@@ -253,7 +265,7 @@ void GridLevels::find_colours() {
     if (l == 0)
       bad_argument("smoother sor is for cells of two colours, as with 7 points, or of eight, as with 27, and on a grid of " +
                    shown(level(0).cells) + " cells " + std::to_string(row) + " and " + std::to_string(column) +
-                   ", which are coupled, have the same one: use smoother block-ilu or chebyshev");
+                   ", which are coupled, are not kept apart by them: use smoother block-ilu or chebyshev");
   }
 }
 
@@ -286,6 +298,7 @@ void GridLevels::update(const CsrView& A) {
   exponent_ = count() > 1 ? exponent : 0;
   given_ = A;
   find_facts(levels_.front(), A, false);
+  gained_edges_ = !level(0).is_cross && !level(0).has_edges && any_across(A, level(0).cells);
   find_values();
 }
 

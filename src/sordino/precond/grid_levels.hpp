@@ -79,8 +79,9 @@ class GridLevels final : public MultigridLevels {
   /// The same levels for other values of a matrix that was given so, which another maker has taken. What is made stays until
   /// release(), and what made() has said before fills with it. Throws what the maker does, and leaves all as it was.
   void update(std::shared_ptr<GridMaker> maker, const GridMatrix& A, const GridFacts& usable);
-  /// Not where phases have come that were not there: they want polynomials of a degree more. Aggregates stay.
-  bool fits() const override { return below_fits_ && (degree_ > 1 || !levels_.front().has_phases); }
+  /// Not where phases have come that were not there, which want polynomials of a degree more, or couplings across edges.
+  /// Aggregates stay.
+  bool fits() const override { return below_fits_ && !gained_edges_ && (degree_ > 1 || !levels_.front().has_phases); }
 
   int count() const override { return last_grid() + (below_ ? below_->count() : 1); }
   /// The last level of cells, counted from 0; below it are aggregates, or nothing.
@@ -139,6 +140,7 @@ class GridLevels final : public MultigridLevels {
   std::vector<GridLevel> levels_;
   std::unique_ptr<AlgebraicLevels> below_;  // the first of its levels is the last one of cells
   bool below_fits_ = true;                  // they have taken the last values
+  bool gained_edges_ = false;               // with the last values, of a pattern that has such entries
   int degree_ = 1;                          // of the first values,
   bool is_stretched_ = false;               // as this: cells with couplings across edges, some rows far longer than wide
   CyclePrecision precision_;

@@ -45,11 +45,22 @@ std::pair<i64, i64> coupled_in_colour(const CsrView& A, const Extents& cells, in
     const Extents at = place(cells, row);
     return colours == 2 ? (at[0] + at[1] + at[2]) % 2 : at[0] % 2 + 2 * (at[1] % 2) + 4 * (at[2] % 2);
   };
+  // Kernels know a neighbour's colour by the step to it: red ones' are through faces, and of eight no end of a direction with
+  // odd many cells is beside the other.
+  const auto is_known = [&](const Extents& from, const Extents& to) {
+    i64 steps = 0;
+    bool wraps_oddly = false;
+    for (std::size_t d = 0; d < 3; d++) {
+      steps += std::abs(step_between(from[d], to[d], cells[d]));
+      wraps_oddly = wraps_oddly || (std::abs(to[d] - from[d]) > 1 && cells[d] % 2 == 1);
+    }
+    return colours == 2 ? steps == 1 : !wraps_oddly;
+  };
   const auto none = [&](i64 begin, i64 end) {
     for (i64 row = begin; row < end; row++)
       for (i64 k = A.begin(row), own = colour(row); k < A.begin(row + 1); k++) {
         const i64 column = A.indices[k];
-        if (column == row || colour(column) != own) continue;
+        if (column == row || (colour(column) != own && is_known(place(cells, row), place(cells, column)))) continue;
         std::lock_guard lock(mutex);
         if (found.first < 0 || row < found.first) found = {row, column};
         return;

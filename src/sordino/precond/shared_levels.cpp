@@ -181,10 +181,6 @@ CsrView SharedLevels::matrix(int l) const {
           .held = numbers.own};
 }
 
-void SharedLevels::release() {
-  for (Level& of : levels_) of.columns = {};
-}
-
 LevelMaps SharedLevels::maps(int l) const {
   const LocalNumbers &fine = level(l).rows.numbers, &coarse = level(l + 1).rows.numbers;
   const MapMatrix &P = level(l).P, &R = level(l).R;

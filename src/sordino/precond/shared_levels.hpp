@@ -42,7 +42,6 @@ class SharedLevels final : public MultigridLevels {
 
   int count() const override { return shared() + rest_->count(); }
   CsrView matrix(int l) const override;
-  void release() override;
   const Partition& partition(int l) const override {
     return l < shared() ? level(l).partition : rest_->partition(l - shared());
   }

@@ -12,7 +12,8 @@ constexpr i64 least_rows = 1 << 10;  // that are worth a thread
 }  // namespace
 
 UnpairedCouplings::UnpairedCouplings(const GridLevel& fine, const GridLevel& coarse) : cells_(coarse.cells) {
-  for (std::size_t d = 0; d < 3 && fine.has_edges; d++) {
+  const bool has_pairs = fine.step != Extents{1, 1, 1};  // else rows only move to other ranks
+  for (std::size_t d = 0; d < 3 && fine.has_edges && has_pairs; d++) {
     if (fine.step[d] == 2 || fine.cells[d] == 1) continue;
     for (std::size_t n = 0; n < slots; n++)
       steps_[n] = std::uint8_t(3 * steps_[n] + std::size_t(GridNeighbours::step(int(n))[d] + 1));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <unordered_map>
 #include <vector>
 
 #include "sordino/trsv/task_times.hpp"
@@ -15,26 +16,34 @@ using TimesOfWorkers = std::priority_queue<double, std::vector<double>, std::gre
 /// A device's memory, whose bandwidth is given away as it is asked for, slice of time by slice of time.
 class Memory {
  public:
-  explicit Memory(double bandwidth) : most_(bandwidth * slice) {}
+  /// Of which no more than `most_bytes` are asked for in all.
+  Memory(double bandwidth, double most_bytes)
+      : slice_(std::max(least_slice, most_bytes / bandwidth / most_slices)), most_(bandwidth * slice_) {}
 
   /// When so many bytes are there that are asked for now, and take `seconds` where nobody else asks.
   double read(double now, double bytes, double seconds) {
-    const double pace = bytes * slice / std::max(seconds, slice);
-    std::size_t k = std::size_t(now / slice);
+    const double pace = bytes * slice_ / std::max(seconds, slice_);
+    i64 k = std::max(i64(now / slice_), first_open_);
     for (double left = bytes;; k++) {
-      if (k >= given_.size()) given_.resize(2 * k + 1, 0);
-      const double some = std::min({left, pace, most_ - given_[k]});
-      given_[k] += some;
+      double& given = given_[k];
+      const double some = std::min({left, pace, most_ - given});
+      given += some;
       left -= some;
       if (left <= 0) break;
     }
-    return std::max(now + seconds, double(k) * slice);
+    while (is_full(first_open_)) given_.erase(first_open_++);
+    return std::max(now + seconds, double(k) * slice_);
   }
 
  private:
-  static constexpr double slice = 2e-6;
-  double most_;
-  std::vector<double> given_ = {};  // [slices] bytes
+  bool is_full(i64 k) const {
+    const auto found = given_.find(k);
+    return found != given_.end() && found->second >= (1 - 1e-12) * most_;
+  }
+  static constexpr double least_slice = 2e-6, most_slices = 1e5;
+  double slice_, most_;                         // seconds, bytes
+  std::unordered_map<i64, double> given_ = {};  // bytes of slices that some are asked of
+  i64 first_open_ = 0;                          // all slices before are full
 };
 
 struct Device {
@@ -57,7 +66,7 @@ class Walk {
         value_bytes_(double(value_bytes)),
         workers_(std::size_t(std::max(1, own_.workers * 5 / 4))) {
     for (const Part& part : layout.parts)
-      devices_.push_back({.memory = Memory(own_.bandwidth),
+      devices_.push_back({.memory = Memory(own_.bandwidth, value_bytes_ * double(pattern.values())),
                           .sums = std::vector<double>(std::size_t(pattern.count()), 0),
                           .awaited = std::ranges::count(part.row_mask, 0)});
   }

@@ -28,7 +28,8 @@ struct StepPrediction {
 
 /// L x = b with one right-hand side, of values of so many bytes; of L^T with the transposed pattern. Workers, five where our
 /// own kernel has four, the bandwidth, and messages are the machine's of triangular solves. Cost: blocks, and ranks times block
-/// columns, each with a few slices of 2 us in which it reads its rows. Memory: block columns for each rank.
+/// columns, each with the slices of time, of 2 us and more, in which it reads its rows. Memory: block columns for each rank,
+/// and such slices, up to some 1e5.
 StepPrediction predict_steps(const Pattern& pattern, const Layout& layout, const Machine& machine, i64 value_bytes,
                              const StepTimes& times = {});
 

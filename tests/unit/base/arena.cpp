@@ -15,14 +15,14 @@ namespace {
 struct Source {
   i64 left;
   std::vector<i64> asked = {};
-  std::vector<std::unique_ptr<char[]>> pieces = {};
+  std::vector<std::pair<std::unique_ptr<char[]>, i64>> pieces = {};  // and their bytes
 
   Arena::Take take() {
     return [this](i64 bytes) -> char* {
       asked.push_back(bytes);
       if (bytes > left) return nullptr;
       left -= bytes;
-      return pieces.emplace_back(new char[std::size_t(bytes)]).get();
+      return pieces.emplace_back(new char[std::size_t(bytes)], bytes).first.get();
     };
   }
 };
@@ -54,9 +54,11 @@ TEST("arena: arrays are apart from each other, aligned in their pieces, and keep
     for (std::size_t k = 0; k < arrays.size(); k++) {
       const auto [array, size] = arrays[k];
       CHECK(std::all_of(array, array + size, [&](char c) { return c == char(k); }));
-      const bool is_aligned = std::any_of(source.pieces.begin(), source.pieces.end(), [&, at = array](const auto& piece) {
-        return at >= piece.get() && (at - piece.get()) % Arena::alignment == 0;
-      });
+      const bool is_aligned =
+          std::any_of(source.pieces.begin(), source.pieces.end(), [&, at = array, of = size](const auto& piece) {
+            const i64 offset = at - piece.first.get();
+            return offset >= 0 && offset + of <= piece.second && offset % Arena::alignment == 0;
+          });
       CHECK(is_aligned);
     }
   }

@@ -29,9 +29,13 @@ TEST("diagonals side by side have the bits of row after row, whatever their numb
       for (i32 d = 0; d < count; d++)
         diagonals.push_back(
             {random.chance(0.1) ? nullptr : values.data() + d * (rows + 1), x.data() + random.whole(0, 2 * count)});
-      std::vector<double> y(std::size_t(rows + 1), 7.0);
-      add_diagonals(diagonals.data(), count, y.data(), rows);
-      for (i32 i = 0; i < rows; i++) CHECK(y[std::size_t(i)] == row_of(diagonals, i));
-      CHECK(y.back() == 7.0);
+      std::vector<AddDiagonals> ways = ways_to_add_diagonals();
+      ways.push_back(add_diagonals);
+      for (AddDiagonals add : ways) {
+        std::vector<double> y(std::size_t(rows + 1), 7.0);
+        add(diagonals.data(), count, y.data(), rows);
+        for (i32 i = 0; i < rows; i++) CHECK(y[std::size_t(i)] == row_of(diagonals, i));
+        CHECK(y.back() == 7.0);
+      }
     }
 }

@@ -84,9 +84,14 @@ DeviceReport device_report() {
   static std::mutex mutex;
   static DeviceReport known;
   static pid_t of = 0;
+  {
+    std::lock_guard lock(mutex);
+    if (of == getpid() && known.reason.empty()) return known;
+  }
+  const DeviceReport found = looked_up();  // without the lock, which a process that forks meanwhile would keep
   std::lock_guard lock(mutex);
-  if (of != getpid() || !known.reason.empty()) known = looked_up(), of = getpid();
-  return known;
+  known = found, of = getpid();
+  return found;
 }
 
 }  // namespace sordino::cuda
