@@ -128,7 +128,7 @@ def test_steps_are_of_the_values_that_there_are(cli, files):
             F = sordino.factorized(
                 L.astype(kind), algorithm="paper", engine="model", layout=layout, machine="laptop"
             )
-            F(np.ones(400, kind))
+            F.solve(np.ones(400, kind))
             assert F.statistics["modelled_seconds"] == pytest.approx(found[said], rel=1e-12)
 
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sordino/linalg/diagonal_ways.hpp"
+
 namespace sordino {
 namespace {
 

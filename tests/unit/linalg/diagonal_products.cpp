@@ -1,4 +1,4 @@
-#include "sordino/linalg/diagonal_products.hpp"
+#include "sordino/linalg/diagonal_ways.hpp"
 
 #include <vector>
 
