@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from test_multigrid_page import page, rows_of, told, verdict
+import json
+from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 PEERS = "2026-11-27_multigrid_peers_2_cores.jsonl"
 BEFORE_PEERS, TRIED = (
     "2026-11-27_multigrid_27_points_before_2_cores.jsonl",
@@ -11,6 +13,23 @@ BEFORE_PEERS, TRIED = (
 )
 EARLIER_PEERS = "2026-11-26_multigrid_peers_2_cores.jsonl"
 WITHIN = 1.2
+
+
+def rows_of(name):
+    text = (ROOT / "bench" / "records" / name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines() if line]
+
+
+def page():
+    return (ROOT / "docs" / "multigrid.md").read_text(encoding="utf-8")
+
+
+def told():
+    return " ".join(page().split())
+
+
+def verdict(value, most):
+    return "met" if value <= most else "missed"
 
 
 def peers():
