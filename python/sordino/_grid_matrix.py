@@ -42,15 +42,17 @@ class GridMatrix:
     periodic : str
         The directions across whose ends cells are coupled: "", "x", "yz", ... Of three cells at least.
 
-    All of NumPy, or all on one GPU, of CuPy, PyTorch or what else speaks DLPack. Those of float64 in C's order are
-    viewed, others copied to such where they lie, and a solver holds on to them until it is closed or has got others,
-    though it reads them then alone: they may change afterwards, but for a solver of complex vectors, which multiplies
-    by them.
-
     Raises
     ------
     BadArgument
         Other shapes or types, arrays in different places, or fewer than three cells in a periodic direction.
+
+    Notes
+    -----
+    Arrays are all of NumPy, or all on one GPU, of CuPy, PyTorch or what else speaks DLPack. Those of float64 in C's
+    order are viewed, others copied to such where they lie, and a solver holds on to them until it is closed or has got
+    others, though it reads them then alone: they may change afterwards, but for a solver of complex vectors, which
+    multiplies by them.
 
     Examples
     --------
