@@ -27,7 +27,7 @@ class CsrOperator final : public Operator {
   CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, const Diagonals& diagonals = {});
   /// The same on another operator's space of that partition: a preconditioner.
   CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int space, const Diagonals& diagonals = {});
-  /// Of a matrix that is made by diagonals, which are filled once: there are no new values. Memory: 8 B for each row of each.
+  /// Of a matrix that is made by diagonals, which update_values(rank, nullptr) fills again. Memory: 8 B for each row of each.
   CsrOperator(Rank& rank, const MadeRows& A, const Partition& partition);
   /// The same matrix, a real one, on replicated vectors: each rank multiplies its rows, and all ranks gather the result (000,
   /// section VI).
