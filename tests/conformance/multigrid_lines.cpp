@@ -74,6 +74,21 @@ TEST("lines: a thousandfold density takes few iterations more on larger grids") 
   CHECK(found[1] <= found[0] + 3);
 }
 
+TEST("lines: of 27 points a cell takes nothing from an aggregate of another phase, whatever the contrast") {
+  NOTE(fresh::said());
+  fresh::Random random(865);
+  for (double contrast : {1e-6, 1e3, 1e4, 1e5, 1e6}) {
+    const Extents cells{random.whole(10, 34), random.whole(10, 34), random.whole(10, 34)};
+    const CsrMatrix A = poisson(cells[0], cells[1], cells[2], 27, contrast);
+    const auto b = random.normals(A.n);
+    for (int ranks : {1, 2}) {
+      const int found = iterations(A, b, with(cells, "cg", ranks));
+      NOTE(shown(cells), ", contrast ", contrast, ", ", ranks, " ranks: ", found, " iterations");
+      CHECK(found <= 13);
+    }
+  }
+}
+
 TEST("lines: boxes of fresh sizes, open, closed or periodic, are solved in as many iterations on any ranks") {
   NOTE(fresh::said());
   fresh::Random random(863);

@@ -18,6 +18,8 @@ constexpr i64 least_rows = 1 << 10;  // that are worth a thread
 constexpr std::size_t slots = std::size_t(GridNeighbours::count);
 constexpr int places = 27;  // of a cell in its aggregate, a CellPlace in each direction
 constexpr std::size_t middle = std::size_t(GridNeighbours::itself);
+constexpr std::array<std::size_t, 3> strides{1, 3, 9};  // of neighbours' numbers
+constexpr double least_there = 0.125;                   // of a cell's couplings on a side, with the aggregate across it
 
 /// Entries of a row of the coarse matrix, by its neighbours.
 struct CoarseRow {
@@ -157,8 +159,8 @@ class Aggregates {
   bool is_whole(i64 row, const Extents& at) const { return !has_two_ && neighbours_.are_all(A_, row, at); }
 
   /// Of a fine cell's couplings, by its neighbours, whose numbers grow by `stride` in direction d.
-  SideCouplings couplings_of(const std::array<double, slots>& row, const Extents& at, CellPlace place, std::size_t d) const {
-    constexpr std::size_t strides[] = {1, 3, 9};
+  SideCouplings couplings_of(const std::array<double, slots>& row, const Extents& at, std::size_t cell, CellPlace place,
+                             std::size_t d) const {
     const std::size_t stride = strides[d], wide = strides[(d + 1) % 3], high = strides[(d + 2) % 3];
     SideCouplings found;
     for (std::size_t n = 0; n < 3; n++)
@@ -168,17 +170,27 @@ class Aggregates {
       }
     // Behind the last cell of odd many in a periodic direction there is one alone, which is on two sides of others.
     const bool is_cut = place == first_of_pair && at[d] == 0 && fine_.cells[d] % 2 != 0;
-    found.meets_behind = meets(row, at, d, -1) && !is_cut;
-    found.meets_ahead = meets(row, at, d, 1);
+    found.meets_behind = meets(row, at, d, -1) && !is_cut && holds_on(row, cell, middle - stride, found.behind);
+    found.meets_ahead = meets(row, at, d, 1) && holds_on(row, cell, middle + stride, found.ahead);
     return found;
   }
   /// Of couplings across edges that of the face may be 0, as of finite elements of cubes.
   bool meets(const std::array<double, slots>& row, const Extents& at, std::size_t d, int by) const {
-    constexpr i64 strides[] = {1, 3, 9};
-    if (!fine_.has_edges) return row[std::size_t(i64(middle) + by * strides[d])] != 0;
+    if (!fine_.has_edges) return row[std::size_t(i64(middle) + by * i64(strides[d]))] != 0;
     Extents to = at;
     to[d] = step_from(at[d], by, fine_.cells[d]);
     return fine_.takes_part[std::size_t(row_of(fine_.cells, to))] != 0;
+  }
+
+  /// Whether a cell's couplings with the aggregate across a side are a good part of `all` that it has on that side. Where they
+  /// are not, those across edges and corners are of its own phase, and that aggregate is of another one: what the cell took of
+  /// it would pull it away from cells that it is coupled with strongly.
+  bool holds_on(const std::array<double, slots>& row, std::size_t cell, std::size_t aggregate, double all) const {
+    if (!fine_.has_edges) return true;
+    double there = 0;
+    for (std::size_t n = 0; n < slots; n++)
+      if (slots_[cell][n] == aggregate) there -= row[n];
+    return there > least_there * all;
   }
 
   /// Of what a cell's row adds up to, what the next level holds; and what P takes for it (cell_weights.hpp). The rest is taken
@@ -192,7 +204,7 @@ class Aggregates {
     if (unpaired_.are_there()) excess = std::max(excess, 0.0);
     const CellPlace places_of[] = {CellPlace(cell % 3), CellPlace(cell / 3 % 3), CellPlace(cell / 9)};
     SideCouplings couplings[3];
-    for (std::size_t d = 0; d < 3; d++) couplings[d] = couplings_of(row, at, places_of[d], d);
+    for (std::size_t d = 0; d < 3; d++) couplings[d] = couplings_of(row, at, cell, places_of[d], d);
     if (!fine_.has_edges) return held_by(excess, couplings, places_of, weights);
     const double held = held_by(excess, couplings, places_of, weights, most_walls_of_edges);
     if (held < excess && unpaired_.are_there()) take_walls(row, 1 - held / excess, unpaired);
