@@ -126,7 +126,7 @@ for i in "${!sanitize[@]}"; do
       continue
     fi
     "$program" --list "${wanted[@]}" | grep -q . || continue
-    step "$tool-${program##*sordino_}" "$limit_sanitize" "$sanitizer" --tool "$tool" --error-exitcode 86 \
+    step "$tool-${program##*sordino_}" "$limit_sanitize" env SORDINO_ARRAYS_APART=1 "$sanitizer" --tool "$tool" --error-exitcode 86 \
       --print-limit 20 "$program" "${wanted[@]}"
   done
 done

@@ -27,7 +27,8 @@ class GridMatrix:
 
     With ``precond="mg"``, in double and without vectors as a nullspace, levels of more than 32,768 cells are made from
     these arrays, and no rows: on GPUs by the first one, where nothing of a large level is copied to the CPU; on the
-    engine ``host`` by threads, of copies of arrays that are on a GPU. Everything else, and a periodic grid, makes CSR
+    engine ``host`` by threads, of copies of arrays that are on a GPU. On GPUs ``precond="auto"``, with ``cg`` or
+    ``solver="auto"``, is that, too, unless `mg` refuses the matrix. Everything else, and a periodic grid, makes CSR
     of them on the CPU first: ``report.setup_reason`` says which it was, and why. Another one of as many cells, of a
     later time step, goes to :meth:`sordino.Solver.update_values`.
 

@@ -67,6 +67,21 @@ def test_what_wants_rows_gets_them(fields, ranks):
     solved(there, cupy.asarray(b), ranks=ranks, cycle_precision="single")
 
 
+def test_auto_takes_levels_of_fields_unless_these_refuse_them(fields):
+    cupy = pytest.importorskip("cupy")
+    rng = np.random.default_rng()
+    arrays = fields((40, 36, 34), rng, 2.0, 0.1)
+    b = cupy.asarray(rng.standard_normal(40 * 36 * 34))
+    report = sordino.solve(sordino.GridMatrix(*map(cupy.asarray, arrays)), b, engine="cuda", rtol=1e-8).report
+    assert report.options["precond"] == "mg" and "sooner than the CPU makes rows" in report.precond_reason
+    assert "where these lie" in report.setup_reason
+    arrays[0] *= -1
+    there = sordino.GridMatrix(*map(cupy.asarray, arrays))
+    with sordino.Solver(there, engine="cuda") as solver:
+        report = solver.solve(b, on_failure="return", maxiter=1).report
+    assert report.options["precond"] == "jacobi" and "is not positive" in report.precond_reason
+
+
 def test_bad_fields_are_refused(fields):
     cupy = pytest.importorskip("cupy")
     rng = np.random.default_rng()

@@ -173,7 +173,8 @@ std::vector<i64> of_fields(const System& system, const Options& options, int ran
   System by_rows = system;
   by_rows.A = rows.view();
   by_rows.grid = {};
-  return estimate(by_rows, options, ranks, device, machine, stays_by_fields(system, options) ? &system.grid : nullptr);
+  const Options o = prefers_levels(system, options) ? with_levels(options) : options;
+  return estimate(by_rows, o, ranks, device, machine, stays_by_fields(system, o) ? &system.grid : nullptr);
 }
 
 std::vector<i64> estimate(const System& system, const Options& options, int ranks, bool device,

@@ -45,6 +45,12 @@ FieldsOnHost::FieldsOnHost(const GridMatrix& given, void* stream) : view_(given)
     if (view_.cells[d] > 1) take(view_.ahead[d], "the entries between cells");
 }
 
+void wait_for_fields(const GridMatrix& fields, void* stream) {
+  wait_for_callers(fields.diagonal, stream);
+  for (std::size_t d = 0; d < 3; d++)
+    if (fields.cells[d] > 1) wait_for_callers(fields.ahead[d], stream);
+}
+
 std::string why_rows(const System& s, const Options& o) {
   const auto& periodic = s.grid.periodic;
   const std::pair<bool, std::string> wants[] = {
@@ -65,6 +71,18 @@ std::string why_rows(const System& s, const Options& o) {
 }
 
 bool stays_by_fields(const System& s, const Options& o) { return why_rows(s, o).empty(); }
+
+bool prefers_levels(const System& s, const Options& o) {
+  const bool takes_cg = o.solver == "auto" || o.solver == "cg";
+  const bool bits_are_free = o.deterministic != "on" || o.ranks == 1;
+  return s.grid.is_given() && o.precond == "auto" && o.engine == "cuda" && takes_cg && o.cycle != "f" && bits_are_free &&
+         stays_by_fields(s, with_levels(o));
+}
+
+Options with_levels(Options o) {
+  o.precond = "mg";
+  return o;
+}
 
 std::string how_fields_are_taken(const System& s, const Options& o) {
   if (!s.grid.is_given()) return "";

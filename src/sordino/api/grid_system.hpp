@@ -22,6 +22,9 @@ class FieldsOnHost {
   GridMatrix view_;
 };
 
+/// Until the stream has written fields that are on a GPU; null: the legacy default stream.
+void wait_for_fields(const GridMatrix& fields, void* stream);
+
 /// Why rows are made of a system that is given by fields, in words that go on after "rows are made of the fields, as "; empty:
 /// nobody needs them. That is so with precond mg in double, smoothed by polynomials, by real diagonals in the order of cells,
 /// of more than GridLevels::most_on_host cells and none but one or three and more in a direction, between walls, without a
@@ -31,6 +34,13 @@ std::string why_rows(const System& system, const Options& options);
 bool stays_by_fields(const System& system, const Options& options);
 /// The same as a sentence without its point; empty for a system that is not given by fields.
 std::string how_fields_are_taken(const System& system, const Options& options);
+
+/// Whether precond=auto takes mg, and levels that are made where fields lie: on GPUs, which make those sooner than the CPU
+/// makes the rows that any other preconditioner is of. With cg, as of rows (levels_choice.hpp), and where stays_by_fields()
+/// then.
+bool prefers_levels(const System& system, const Options& options);
+/// What is then asked for.
+Options with_levels(Options options);
 
 /// The options with the grid of the matrix, where it is given by fields. Throws bad_argument if they name another one, or the
 /// matrix is none.

@@ -72,9 +72,7 @@ Taken maker_of(const GridMatrix& given, int gpu, void* stream = nullptr) {
     GridMaker* const reader = maker.get();
     return {{reader, [maker = std::move(maker), here](GridMaker*) {}}, A};
   }
-  wait_for_callers(given.diagonal, stream);
-  for (std::size_t d = 0; d < 3; d++)
-    if (given.cells[d] > 1) wait_for_callers(given.ahead[d], stream);
+  wait_for_fields(given, stream);
   const GridMatrix A = maker->taken(given);
   return {std::move(maker), A};
 }

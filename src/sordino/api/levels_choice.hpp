@@ -7,8 +7,8 @@
 // Iterative Methods for Sparse Linear Systems, 2003, equation 6.128), and boxes take six tenths of it. Faces without a
 // condition, and phases that meet in many places, take more. An iteration of mg takes as long as ten of Jacobi's, it takes
 // twelve to 1e-8, and its setup as long as thirty: that is what the foretold number has to exceed. On GPUs setup is the host's,
-// and takes as long as hundreds to thousands of iterations there: one solve with jacobi is faster. On the
-// model engine's machines nobody knows what setup takes.
+// and takes as long as hundreds to thousands of iterations there: one solve with jacobi is faster, but of a grid's fields
+// (grid_system.hpp). On the model engine's machines nobody knows what setup takes.
 #pragma once
 #include <functional>
 

@@ -74,7 +74,10 @@ void Solver::State::update_rows(const double* given) {
 
 /// Where levels are made of fields, and nobody has rows.
 void Solver::State::update_fields(const GridMatrix& fields) {
-  if (is_set_up) update_levels(chosen, system, fields, gpu_for_setup(engine()), callers.stream());
+  if (is_set_up)
+    update_levels(chosen, system, fields, gpu_for_setup(engine()), callers.stream());
+  else
+    wait_for_fields(fields, callers.stream());  // set_up() knows of no stream
   system.grid = fields;
   if (!is_set_up || (another_engine && !chosen.levels->fits())) {
     if (chosen.levels) chosen.levels->release();

@@ -2,6 +2,7 @@
 // may last longer than filling it, and whoever frees one waits for all that the GPU does.
 #pragma once
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -16,7 +17,8 @@ class Arena {
   using Take = std::function<char*(i64 bytes)>;  // whose pieces are somebody else's to free; null: there are not so many bytes
 
   /// Pieces are multiples of `unit`. More is taken with them for arrays that may follow, so that in all `most_spare` bytes are
-  /// not given yet, but no more than an eighth of what has been, and only where they are to be had.
+  /// not given yet, but no more than an eighth of what has been, and only where they are to be had. With SORDINO_ARRAYS_APART
+  /// in the environment each array is a piece of its own, so that tools that watch accesses see it overrun.
   explicit Arena(Take take, i64 unit = alignment, i64 most_spare = 0)
       : take_(std::move(take)), unit_(unit), most_spare_(most_spare) {}
   Arena(const Arena&) = delete;
@@ -26,6 +28,7 @@ class Arena {
   void expect(i64 bytes) { expected_ = bytes; }
   /// Not written yet. Null: there are not so many bytes.
   char* give(i64 bytes) {
+    if (apart_) return give_apart(std::max<i64>(bytes, 1));
     bytes = padded(bytes);
     auto piece = std::find_if(pieces_.begin(), pieces_.end(), [&](const Piece& p) { return p.bytes - p.used >= bytes; });
     if (piece == pieces_.end()) {
@@ -51,6 +54,12 @@ class Arena {
   };
   static i64 multiple(i64 bytes, i64 of) { return (bytes + of - 1) / of * of; }
 
+  char* give_apart(i64 bytes) {
+    char* const memory = take_(bytes);
+    if (memory) pieces_.push_back({memory, bytes, bytes}), given_ += bytes;
+    return memory;
+  }
+
   /// In the end without spare bytes.
   bool add_for(i64 bytes) {
     bytes = std::max(bytes, std::exchange(expected_, 0));
@@ -65,6 +74,7 @@ class Arena {
 
   Take take_;
   i64 unit_, most_spare_, expected_ = 0, given_ = 0;
+  bool apart_ = std::getenv("SORDINO_ARRAYS_APART") != nullptr;
   std::vector<Piece> pieces_;
 };
 

@@ -1,5 +1,6 @@
 #include "sordino/base/arena.hpp"
 
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -100,4 +101,18 @@ TEST("arena: many small arrays take few pieces") {
   Arena arena(source.take(), 1 << 21, 1 << 26);
   for (int k = 0; k < 1000; k++) CHECK(arena.give(4096) != nullptr);
   CHECK(arena.pieces() <= 2);
+}
+
+TEST("arena: by the environment each array is a piece of its own, of no byte more") {
+  setenv("SORDINO_ARRAYS_APART", "1", 1);
+  Source source{plenty};
+  Arena arena(source.take(), 1 << 21, 1 << 26);
+  unsetenv("SORDINO_ARRAYS_APART");
+  const std::vector<i64> sizes{1, 513, 4096, 0};
+  arena.expect(1 << 20);
+  for (i64 size : sizes) CHECK(arena.give(size) != nullptr);
+  CHECK(source.asked == (std::vector<i64>{1, 513, 4096, 1}));
+  CHECK(arena.pieces() == i64(sizes.size()));
+  CHECK(arena.taken() == arena.given());
+  CHECK(arena.give(2 * plenty) == nullptr);
 }
