@@ -1,17 +1,17 @@
 """Preconditioners of grids: iterations and seconds of verified solves with cg, by size and contrast.
 
 python bench/grid_preconditioners.py [--sizes 32,64,96] [--contrasts 1,1000] [--engine host] [--ranks 2]
-    [--problem ball] [--obstacles 0] [--edges 1,1,10] [--grading 1] [--preconds jacobi,block-ilu,mg:v,mg:w]
-    [--storage auto] [--library numpy] [--repeats 3] [--record FILE]
+    [--problem ball] [--stencil 7] [--obstacles 0] [--edges 1,1,10] [--grading 1]
+    [--preconds jacobi,block-ilu,mg:v,mg:w] [--storage auto] [--library numpy] [--repeats 3] [--record FILE]
 
 Random right-hand sides, to 1e-8; seconds by the wall's clock, and of all cores together, of setup, too. A problem is
-a ball of another density, or `bubbles` or a `free-surface` in a tank, open at the top, with so many obstacles, or there
-`layers` of five cells, light and heavy in turn, which no pairs of cells keep apart, or `cells` of a density each that
-is drawn, in `open-cells` with zero values on all faces, or `bricks`, finite elements of 27 points with a coefficient
-drawn for each, whose edges are as given, in z growing so many times by the grading. Setup is told apart; `mg:w` is
-precond mg with cycle w, `mg:v:single` with cycles in single precision, `mg:v:double:sor` with another smoother, and
-`mg:f`, which is not symmetric, is taken by fcg. What does not converge is a line, too, with its status. With cupy or
-torch as library b and x are on a GPU, and do not travel.
+a ball of another density, by 7 or 27 points, or `bubbles` or a `free-surface` in a tank, open at the top, with so many
+obstacles, or there `layers` of five cells, light and heavy in turn, which no pairs of cells keep apart, or `cells` of a
+density each that is drawn, in `open-cells` with zero values on all faces, or `bricks`, finite elements of 27 points
+with a coefficient drawn for each, whose edges are as given, in z growing so many times by the grading. Setup is told
+apart; `mg:w` is precond mg with cycle w, `mg:v:single` with cycles in single precision, `mg:v:double:sor` with another
+smoother, and `mg:f`, which is not symmetric, is taken by fcg. What does not converge is a line, too, with its status.
+With cupy or torch as library b and x are on a GPU, and do not travel.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def matrix(size: int, contrast: float, given: argparse.Namespace) -> Any:
     """The matrix of a problem on size^3 cells."""
     cells = (size,) * 3
     if given.problem == "ball":
-        return sordino.poisson(*cells, contrast=contrast)
+        return sordino.poisson(*cells, stencil=given.stencil, contrast=contrast)
     if given.problem == "layers":
         heavy = np.arange(size) // LAYER % 2 == 1
         density = np.where(heavy, contrast, 1.0)[:, None, None]
@@ -82,7 +82,7 @@ def measure(size: int, contrast: float, precond: str, given: argparse.Namespace)
     found, cpu = found[1:], cpu[1:]
     return {
         "bench": "grid_preconditioners", "problem": given.problem, "obstacles": given.obstacles, "size": size,
-        "edges": given.edges, "grading": given.grading,
+        "stencil": given.stencil, "edges": given.edges, "grading": given.grading,
         "contrast": contrast, "precond": word, "cycle": cycle,
         "precision": precision or "double", "smoother": smoother or "chebyshev",
         "engine": given.engine, "ranks": given.ranks, "storage": given.storage, "library": given.library,
@@ -101,6 +101,7 @@ def main() -> int:
     parser.add_argument("--sizes", default="32,64,96")
     parser.add_argument("--contrasts", default="1,1000")
     parser.add_argument("--problem", default="ball", choices=PROBLEMS)
+    parser.add_argument("--stencil", type=int, default=7, choices=(7, 27), help="of the ball")
     parser.add_argument("--obstacles", type=int, default=0)
     parser.add_argument("--edges", default="1,1,1")
     parser.add_argument("--grading", type=float, default=1.0)

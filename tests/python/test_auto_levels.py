@@ -87,7 +87,7 @@ def test_auto_takes_what_the_page_says(problem, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
     bench = importlib.import_module("grid_preconditioners")
     kind, size, contrast = problem
-    A = bench.matrix(size, contrast, Namespace(problem=kind, obstacles=0))
+    A = bench.matrix(size, contrast, Namespace(problem=kind, stencil=7, obstacles=0))
     options = {"rtol": bench.RTOL, "engine": "host", "ranks": 2, "grid": (size,) * 3, "maxiter": 1}
     report = sordino.solve(A, np.ones(A.shape[0]), on_failure="return", **options).report
     taken, foretold = said(problem)
