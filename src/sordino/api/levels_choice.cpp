@@ -10,15 +10,18 @@
 #include "sordino/base/range.hpp"
 #include "sordino/precond/grid_levels.hpp"
 #include "sordino/precond/grid_steps.hpp"
+#include "sordino/precond/row_facts.hpp"
 
 namespace sordino {
 namespace {
 
-// By bench/records/2026-11-27_auto_mg_2_cores.jsonl.
+// By bench/records/2026-11-27_auto_since_2_cores.jsonl.
 constexpr double of_bound = 0.6;      // of what the bound of conjugate gradients says, boxes take
 constexpr double of_setup = 30;       // iterations of Jacobi that last as long as the setup of mg, beyond theirs
-constexpr double of_cycle = 10;       // and as an iteration of cg with mg
-constexpr double cycles_of_1e8 = 12;  // iterations with mg to 1e-8
+constexpr double of_cycle = 7;        // and as an iteration of cg with mg
+constexpr double cycles_of_1e8 = 12;  // iterations with mg to 1e-8,
+constexpr double cycles_mixed = 30;   // and beside Jacobi's, of which too few are foretold there, where this part
+constexpr double mixed = 0.45;        // of the rows lies between phases
 constexpr double largest = 2;         // eigenvalue of diag(A)^-1 A
 
 double digits(double rtol) { return std::log(2 / std::min(rtol, 1.0)); }
@@ -32,27 +35,25 @@ std::vector<double> first_sine(i64 cells) {
 
 struct Quotient {
   double above = 0, below = 0;  // (v, A v) and (v, D v)
+  i64 coupled = 0, steep = 0;   // rows, and of them those between phases
 };
 
 /// The rows of a line of cells in x; what is coupled to nothing, as a solid cell, has no part in it.
 Quotient of_line(const CsrView& A, i64 first, i64 last, const std::function<double(i64)>& v) {
   Quotient sum;
   for (i64 row = first; row < last; row++) {
-    double Av = 0, d = 0;
-    bool coupled = false;
+    double Av = 0;
+    RowFacts facts;
     const double own = v(row);
     for (i64 k = A.indptr[row]; k < A.indptr[row + 1]; k++) {
-      const i64 column = A.indices[k];
-      const double entry = A.values[k];
-      if (column == row)
-        d += entry;
-      else
-        coupled = coupled || entry != 0;
-      Av += entry * v(column);
+      facts.add(A.values[k], A.indices[k] == row);
+      Av += A.values[k] * v(A.indices[k]);
     }
-    if (!coupled) continue;
+    if (!facts.couples()) continue;
     sum.above += own * Av;
-    sum.below += own * own * d;
+    sum.below += own * own * facts.diagonal;
+    sum.coupled++;
+    sum.steep += facts.is_steep();
   }
   return sum;
 }
@@ -90,7 +91,7 @@ std::string whole(double iterations) { return std::to_string(i64(std::lround(std
 
 }  // namespace
 
-double foretold_iterations(const CsrView& A, const Extents& grid, double rtol) {
+Foretold foretold_of(const CsrView& A, const Extents& grid, double rtol) {
   const std::vector<double> x = first_sine(grid[0]), y = first_sine(grid[1]), z = first_sine(grid[2]);
   const i64 lines = grid[1] * grid[2];
   auto v = [&](i64 row) {
@@ -105,13 +106,16 @@ double foretold_iterations(const CsrView& A, const Extents& grid, double rtol) {
       },
       64);
   Quotient all;
-  for (const Quotient& q : of_lines) all.above += q.above, all.below += q.below;
-  if (!(all.below > 0)) return 1;  // nothing is coupled
-  if (!(all.above > 0)) return HUGE_VAL;
-  return of_bound * std::sqrt(largest * all.below / all.above) / 2 * digits(rtol);
+  for (const Quotient& q : of_lines) {
+    all.above += q.above, all.below += q.below;
+    all.coupled += q.coupled, all.steep += q.steep;
+  }
+  if (!(all.below > 0)) return {.jacobi = 1, .mg = of_setup};  // nothing is coupled
+  const bool mixes = double(all.steep) > mixed * double(all.coupled);
+  const double with_jacobi = of_bound * std::sqrt(largest * all.below / all.above) / 2 * digits(rtol);
+  const double cycles = (mixes ? cycles_mixed : cycles_of_1e8) * digits(rtol) / digits(1e-8);
+  return {all.above > 0 ? with_jacobi : HUGE_VAL, of_setup + of_cycle * cycles};
 }
-
-double as_long_as_mg(double rtol) { return of_setup + of_cycle * cycles_of_1e8 * digits(rtol) / digits(1e-8); }
 
 void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alone, int gpu) {
   Range range("coarsen the grid");
@@ -166,10 +170,10 @@ void settle_levels(Choice& c, const System& s, const Options& o, int ranks, bool
     c.why_preconditioner = "the host sets up mg, which takes longer than one solve on GPUs: ask for mg where there are several";
     return;
   }
-  const double foretold = foretold_iterations(s.A, parse_grid(s.A.n, o.grid), o.rtol), bar = as_long_as_mg(o.rtol);
-  c.why_preconditioner = "jacobi is foretold to take " + whole(foretold) + " iterations, and mg with its setup as long as " +
-                         whole(bar) + " of them";
-  if (!(foretold > bar)) return;
+  const Foretold foretold = foretold_of(s.A, parse_grid(s.A.n, o.grid), o.rtol);
+  c.why_preconditioner = "jacobi is foretold to take " + whole(foretold.jacobi) +
+                         " iterations, and mg with its setup as long as " + whole(foretold.mg) + " of them";
+  if (!(foretold.jacobi > foretold.mg)) return;
   try {
     set_levels(c, s, o, ranks, alone);
     c.preconditioner = "mg";

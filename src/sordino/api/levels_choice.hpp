@@ -5,8 +5,9 @@
 // the grid and the diagonal D of A, is no less than the least eigenvalue of D^-1 A, whose largest is 2 at most where no row's
 // couplings outweigh its diagonal: so sqrt(2 / R) / 2 ln(2 / rtol) is about what the bound of conjugate gradients says (Saad,
 // Iterative Methods for Sparse Linear Systems, 2003, equation 6.128), and boxes take six tenths of it. Faces without a
-// condition, and phases that meet in many places, take more. An iteration of mg takes as long as ten of Jacobi's, it takes
-// twelve to 1e-8, and its setup as long as thirty: that is what the foretold number has to exceed. On GPUs setup is the host's,
+// condition, and phases that meet in many places, take more. An iteration of mg takes as long as seven of Jacobi's, it takes
+// twelve to 1e-8, and its setup as long as thirty: that is what the foretold number has to exceed. Where phases meet in half of
+// the rows, as of cells that have a density each, pairs mix them everywhere, and thirty count. On GPUs setup is the host's,
 // and takes as long as hundreds to thousands of iterations there: one solve with jacobi is faster, but of a grid's fields
 // (grid_system.hpp). On the model engine's machines nobody knows what setup takes.
 #pragma once
@@ -16,11 +17,13 @@
 
 namespace sordino {
 
-/// Iterations of cg with Jacobi that are foretold. Cost: one pass over the entries, on several threads; the same bits on any
-/// number of them. Infinite where (v, A v) is not positive.
-double foretold_iterations(const CsrView& A, const Extents& grid, double rtol);
-/// The same of Jacobi's iterations that last as long as a solve with mg, setup included.
-double as_long_as_mg(double rtol);
+struct Foretold {
+  double jacobi = 0;  // iterations of cg with Jacobi; infinite where (v, A v) is not positive
+  double mg = 0;      // so many of them last as long as a solve with mg, setup included
+};
+
+/// Cost: one pass over the entries, on several threads; the same bits on any number of them.
+Foretold foretold_of(const CsrView& A, const Extents& grid, double rtol);
 
 /// The layers and levels of mg, those of at most `alone` rows on one rank. Throws bad_argument as grid_layers() and
 /// GridLevels(). `gpu`: CUDA's number of the one that makes those of a grid's fields; -1: threads do.
