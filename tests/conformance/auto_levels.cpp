@@ -54,7 +54,7 @@ CsrMatrix of_cells(CsrMatrix A, fresh::Random& random, double contrast) {
   return A;
 }
 
-constexpr Extents large{48, 48, 48}, small{24, 24, 24};
+constexpr Extents large{48, 48, 48}, small{20, 20, 20};
 
 }  // namespace
 

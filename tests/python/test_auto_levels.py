@@ -15,9 +15,7 @@ import pytest
 import sordino
 
 ROOT = Path(__file__).parents[2]
-RECORD = "2026-11-27_auto_mg_2_cores.jsonl"
-#: What auto's solve, setup included, may take over that of Jacobi, which it took before.
-MARGIN = 1.25
+RECORD = "2026-11-27_auto_since_2_cores.jsonl"
 PAGE = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
 
 
@@ -59,18 +57,18 @@ def test_the_page_has_the_record():
         assert said(problem)
 
 
-def test_auto_is_never_much_slower_than_jacobi_where_it_was_measured():
-    slower = {}
-    for problem, ways in measured().items():
-        taken, _ = said(problem)
-        slower[problem] = ways[taken][0] / ways["jacobi"][0]
-    (worst,) = (problem for problem, ratio in slower.items() if ratio > 1)
-    assert worst == ("open-cells", 64, 1e6) and slower[worst] <= MARGIN
-    said_of = (
-        f"{slower[worst]:.2f} times as slow as Jacobi on one of these {len(slower)}, and slower on no other"
-    )
-    assert said_of in PAGE
-    assert sum(ratio < 0.8 for ratio in slower.values()) >= 10
+def test_auto_is_slower_than_jacobi_nowhere_where_it_was_measured():
+    found = measured()
+    taken = {problem: ways[said(problem)[0]][0] for problem, ways in found.items()}
+    assert all(taken[problem] <= ways["jacobi"][0] for problem, ways in found.items())
+    over = [taken[problem] / min(of for of, _ in ways.values()) for problem, ways in found.items()]
+    best = over.count(1)
+    assert len(over) - best == 5
+    claim = f"slower than Jacobi on none of these {len(over)}, and the faster of both on {best}; on the other five"
+    assert claim in PAGE
+    assert f"at most {max(over):.2f} times as slow as `mg`" in PAGE
+    most = max(ways["mg"][1] for ways in found.values())
+    assert f"`mg` takes up to {most:.0f} iterations" in PAGE
 
 
 def test_on_gpus_one_solve_with_setup_is_slower():

@@ -18,9 +18,9 @@ namespace {
 // By bench/records/2026-11-27_auto_since_2_cores.jsonl.
 constexpr double of_bound = 0.6;      // of what the bound of conjugate gradients says, boxes take
 constexpr double of_setup = 30;       // iterations of Jacobi that last as long as the setup of mg, beyond theirs
-constexpr double of_cycle = 7;        // and as an iteration of cg with mg
+constexpr double of_cycle = 5.5;      // and as an iteration of cg with mg
 constexpr double cycles_of_1e8 = 12;  // iterations with mg to 1e-8,
-constexpr double cycles_mixed = 30;   // and beside Jacobi's, of which too few are foretold there, where this part
+constexpr double cycles_mixed = 36;   // and beside Jacobi's, of which too few are foretold there, where this part
 constexpr double mixed = 0.45;        // of the rows lies between phases
 constexpr double largest = 2;         // eigenvalue of diag(A)^-1 A
 

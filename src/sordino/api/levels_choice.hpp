@@ -5,11 +5,11 @@
 // the grid and the diagonal D of A, is no less than the least eigenvalue of D^-1 A, whose largest is 2 at most where no row's
 // couplings outweigh its diagonal: so sqrt(2 / R) / 2 ln(2 / rtol) is about what the bound of conjugate gradients says (Saad,
 // Iterative Methods for Sparse Linear Systems, 2003, equation 6.128), and boxes take six tenths of it. Faces without a
-// condition, and phases that meet in many places, take more. An iteration of mg takes as long as seven of Jacobi's, it takes
-// twelve to 1e-8, and its setup as long as thirty: that is what the foretold number has to exceed. Where phases meet in half of
-// the rows, as of cells that have a density each, pairs mix them everywhere, and thirty count. On GPUs setup is the host's,
-// and takes as long as hundreds to thousands of iterations there: one solve with jacobi is faster, but of a grid's fields
-// (grid_system.hpp). On the model engine's machines nobody knows what setup takes.
+// condition, and phases that meet in many places, take more. An iteration of mg takes as long as five and a half of Jacobi's,
+// it takes twelve to 1e-8, and its setup as long as thirty: that is what the foretold number has to exceed. Where phases meet
+// in half of the rows, as of cells that have a density each, pairs mix them everywhere, and three times as many cycles count.
+// On GPUs setup is the host's, and takes as long as hundreds to thousands of iterations there: one solve with jacobi is faster,
+// but of a grid's fields (grid_system.hpp). On the model engine's machines nobody knows what setup takes.
 #pragma once
 #include <functional>
 
