@@ -381,7 +381,7 @@ def test_how_a_thousand_steps_grow_is_as_recorded():
 
 
 def test_steps_of_bubbles_are_as_recorded():
-    rows = _lines("2026-11-27_steps_bubbles_2_cores.jsonl")
+    rows = _lines("2026-11-27_steps_bubbles_since_2_cores.jsonl")
     assert [row["precond"] for row in rows] == ["mg", "jacobi"]
     assert f"and 5 more ({rows[0]['levels_made']} times)" in PAGE
     for row in rows:

@@ -271,11 +271,16 @@ def test_steps_with_levels_that_are_made_anew_are_flat_and_say_so(cli):
 
 
 def test_steps_with_levels_made_anew_are_as_recorded():
-    record = ROOT / "bench" / "records" / "2026-11-26_steps_levels_2_cores.jsonl"
-    rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
-    kept, anew = sorted(rows, key=lambda row: row.get("levels_made", 0))
+    def rows_of(name):
+        lines = (ROOT / "bench" / "records" / name).read_text(encoding="utf-8").splitlines()
+        return map(json.loads, lines)
+
+    kept, then = sorted(
+        rows_of("2026-11-26_steps_levels_2_cores.jsonl"), key=lambda row: row.get("levels_made", 0)
+    )
+    (anew,) = rows_of("2026-11-27_steps_levels_2_cores.jsonl")
     page = (ROOT / "docs" / "peers.md").read_text(encoding="utf-8")
-    for row, name in ((kept, "that stay"), (anew, "made anew")):
+    for row, name in ((kept, "that stay"), (then, "made anew"), (anew, "made anew, since")):
         each, held = row["each"], row["held"]
         assert row["flat"] and row["verified"] == row["steps"] == 100 and row["contrast"] == 1e6
         cells = [

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TWO_GPUS, TWO_CORES = "2026-11-26_multigrid_h200x2.jsonl", "2026-11-25_multigrid_2_cores.jsonl"
-SMALL = "2026-11-26_multigrid_small_2_cores.jsonl"
+TWO_GPUS, TWO_CORES = "2026-11-26_multigrid_h200x2.jsonl", "2026-11-27_multigrid_setups_2_cores.jsonl"
+SMALL = "2026-11-27_multigrid_small_2_cores.jsonl"
 
 
 def rows_of(name):
@@ -54,6 +54,21 @@ def test_the_crossovers_are_in_choosing():
     for table in (crossovers, with_setup):
         expected = [*table()]
         assert [line for line in text.splitlines() if line in expected] == expected
+    gained = [
+        of["jacobi"] / of["mg"]
+        for of in (
+            {row["precond"]: row["cpu_s"] for row in rows_of(SMALL) if (row["size"], row["contrast"]) == case}
+            for case in {(row["size"], row["contrast"]) for row in rows_of(SMALL)}
+        )
+    ]
+    assert f"`mg` on all of them, {min(gained):.1f} to {max(gained):.1f} times as fast as Jacobi" in text
+    of = {
+        (row["size"], row["contrast"], row["precond"], row["cycle"]): row["solve_s"]
+        for row in rows_of(TWO_CORES)
+    }
+    for size, contrast in ((64, 1.0), (96, 1000.0)):
+        v, w = (f"{of[size, contrast, 'mg', cycle]:.2f}" for cycle in "vw")
+        assert f"{v} and {w} s at {size}^3" in text
     small, middle, large = ("{:.1f} to {:.1f}".format(*gains(size)) for size in (64, 128, 256))
     said = f"at 64^3 on one H200 `mg` is {small} times as fast as `sqrt-jacobi`, at 128^3 {middle}, at 256^3 {large}"
     assert said in text, said
