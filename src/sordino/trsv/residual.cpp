@@ -90,13 +90,6 @@ Left left_over(const TriangleView<V>& L, How how, const V* b, const V* x, i64 co
 }  // namespace
 
 template <class V>
-std::vector<V> times_ones(const TriangleView<V>& L, How how, int threads) {
-  std::vector<V> sums(std::size_t(L.pattern.n), V{});
-  each_entry_by_rows(L, how, threads, [&](i64 i, i64 /*j*/, V value) { sums[std::size_t(i)] = sums[std::size_t(i)] + value; });
-  return sums;
-}
-
-template <class V>
 void residual(const TriangleView<V>& L, How how, const V* b, const V* x, V* r, i64 columns, int threads) {
   const Left left = left_over(L, how, b, x, columns, threads);
   for (std::size_t k = 0; k < left.size.size(); k++) r[k] = value_of<V>(left, k);
@@ -118,7 +111,6 @@ std::vector<double> backward_errors(const TriangleView<V>& L, How how, const V* 
 }
 
 #define SORDINO_RESIDUALS(V)                                                             \
-  template std::vector<V> times_ones(const TriangleView<V>&, How, int);                  \
   template void residual(const TriangleView<V>&, How, const V*, const V*, V*, i64, int); \
   template std::vector<double> backward_errors(const TriangleView<V>&, How, const V*, const V*, i64, int);
 SORDINO_RESIDUALS(float)

@@ -20,10 +20,6 @@ void residual(const TriangleView<V>& L, How how, const V* b, const V* x, V* r, i
 /// Of trials: compiled for that number.
 inline constexpr i64 trial_columns = 4;
 
-/// L 1, with L, L^T or L^H, each row summed in V in the order of its entries. Cost: the entries once. [n]
-template <class V>
-std::vector<V> times_ones(const TriangleView<V>& L, How how, int threads = 1);
-
 /// The componentwise backward error of each column: the largest of |b - L x| / (|L| |x| + |b|), row by row, which is the
 /// smallest relative change of entries of L and b with which x is exact (Oettli and Prager, 1964). Substitution leaves a few
 /// roundings. Infinite where x is not finite. Cost: as residual(). [columns]
