@@ -26,7 +26,7 @@ class GridMatrix:
     """The symmetric matrix of a grid whose cells are coupled through their faces, as finite volumes have it.
 
     With ``precond="mg"``, in double and without vectors as a nullspace, levels of more than 32,768 cells are made from
-    these arrays, and no rows: on GPUs by the first one, where nothing of a large level is copied to the CPU; on the
+    these arrays, and no rows: on GPUs, each its own layers, where nothing of a large level is copied to the CPU; on the
     engine ``host`` by threads, of copies of arrays that are on a GPU. On GPUs ``precond="auto"``, with ``cg`` or
     ``solver="auto"``, is that, too, unless `mg` refuses the matrix. Everything else, and a periodic grid, makes CSR
     of them on the CPU first: ``report.setup_reason`` says which it was, and why. Another one of as many cells, of a

@@ -53,20 +53,19 @@ TEST("new fields: levels have the bits of those of rows that have new values, ag
     const Extents cells{random.whole(31, 47), random.whole(31, 43), random.whole(37, 45)};
     const Fields first = fields::random(cells, wanted(trial, random), random);
     const LargeCsr A = rows_of(first.view());
-    for (int ranks : {1, 3}) {
-      GridLevels made = levels_of(first.view(), ranks), of_rows = levels_of(A.view(), cells, ranks);
+    for (const auto& [ranks, makers] : {std::pair(1, 1), {3, 1}, {3, 3}}) {
+      GridLevels made = levels_of(first.view(), ranks, makers), of_rows = levels_of(A.view(), cells, ranks);
       for (int step = 1; step < 4; step++) {
         const Fields next = fields::random(cells, wanted(trial + step, random), random);
         const LargeCsr B = rows_of(next.view());
         made.release();
-        const std::shared_ptr<GridMaker> maker = grid_maker(-1);
-        const GridMatrix taken = maker->taken(next.view());
-        made.update(maker, taken, usable_facts(*maker, taken));
+        const auto slabs = slabs_of(next.view(), makers);
+        made.update(slabs);
         of_rows.update(B.view());
         NOTE(shown(cells), ", trial ", trial, ", ", ranks, " ranks, step ", step);
         CHECK(check_same_levels(made, of_rows) >= 1);
         CHECK(made.fits() == of_rows.fits());
-        CHECK(maker->pieces() == 1);
+        CHECK(slabs->pieces() == i64(made.level(0).made.slabs.size()));
       }
     }
   }
@@ -78,15 +77,13 @@ TEST("new fields: all levels that stay where they are made lie in one piece of m
   for (const Extents& cells :
        {Extents{33, 32, 37}, Extents{67, 71, 73}, Extents{401, 403, 1}, Extents{1, 700, 301}, Extents{70'001, 1, 1}}) {
     const Fields f = fields::random(cells, {.digits = 2, .solid = 0.1}, random);
-    const std::shared_ptr<GridMaker> maker = grid_maker(-1);
-    const GridMatrix taken = maker->taken(f.view());
-    const auto strengths = maker->strengths(taken);
-    CHECK(maker->pieces() == 1);
+    const auto slabs = slabs_of(f.view());
+    const auto strengths = slabs->strengths();
+    CHECK(slabs->pieces() == 1);
     const Tiling layers = grid_layers(strengths, cells, 1, level_rows_of_cpus);
-    const GridLevels levels(maker, taken, usable_facts(*maker, taken), strengths, partition_in_layers(taken.n(), layers, 1),
-                            level_rows_of_cpus);
+    const GridLevels levels(slabs, strengths, partition_in_layers(f.view().n(), layers, 1), level_rows_of_cpus);
     NOTE(shown(cells), ", ", levels.count(), " levels");
-    CHECK(maker->pieces() == 2);
+    CHECK(slabs->pieces() == 2);
   }
 }
 

@@ -1,4 +1,5 @@
 // Levels that a GPU makes of a grid's fields: bit by bit those of the host's threads, and nothing of large ones on the host.
+#include <cmath>
 #include <cstring>
 
 #include "sordino/base/error.hpp"
@@ -40,13 +41,14 @@ class OnGpu {
   double* arrays_[4];
 };
 
-GridLevels levels_by(std::shared_ptr<GridMaker> maker, const GridMatrix& A, int ranks) {
-  const GridMatrix taken = maker->taken(A);
-  const auto strengths = maker->strengths(taken);
+GridLevels levels_by(const std::vector<int>& gpus, const GridMatrix& A, int ranks) {
+  const auto slabs = std::make_shared<GridSlabs>(A, gpus);
+  const auto strengths = slabs->strengths();
   const Tiling layers = grid_layers(strengths, A.cells, ranks, level_rows_of_gpus);
-  const GridFacts facts = usable_facts(*maker, taken);
-  return GridLevels(std::move(maker), taken, facts, strengths, partition_in_layers(A.n(), layers, ranks), level_rows_of_gpus);
+  return GridLevels(slabs, strengths, partition_in_layers(A.n(), layers, ranks), level_rows_of_gpus);
 }
+
+const std::vector<int> by_host{-1};
 
 template <class T>
 std::vector<T> fetched(const T* from, i64 count) {
@@ -66,29 +68,49 @@ bool same_rows(const LargeCsr& a, const LargeCsr& b) {
          same_bits(a.values.data(), b.values.data(), a.view().nnz());
 }
 
-/// How many levels stay on the GPU.
-int compare(const GridLevels& gpu, const GridLevels& host, GridMaker& of_gpu) {
-  CHECK(gpu.count() == host.count());
-  CHECK(gpu.last_grid() == host.last_grid());
-  CHECK(gpu.degree() == host.degree());
+/// Of what GPUs have made of a level, slab by slab, and of what one maker of the host has.
+void compare_slabs(const SlabLevel& gpus, const SlabLevel& host) {
+  const MadeLevel& all = host.slabs.front().made;
+  for (const MadeSlab& slab : gpus.slabs) {
+    const i64 rows = slab.end - slab.begin, fine_rows = slab.fine_end - slab.fine_begin;
+    if (slab.made.A.is_given()) {
+      const i64 own = slab.begin - slab.first;
+      CHECK(same_bits(slab.made.A.diagonal + own, all.A.diagonal + slab.begin, rows));
+      CHECK(same_bits(gpus.inverse_diagonal(slab.begin), host.inverse_diagonal(slab.begin), rows));
+      for (std::size_t d = 0; d < 3; d++) {
+        if (!all.A.ahead[d]) continue;
+        std::vector<double> here = fetched(slab.made.A.ahead[d] + own, rows),
+                            there = fetched(all.A.ahead[d] + slab.begin, rows);
+        for (std::size_t k = 0; k < here.size(); k++)
+          if (std::isnan(here[k]) && std::isnan(there[k])) here[k] = there[k] = 0;  // behind a last cell
+        CHECK(here == there);
+      }
+    }
+    if (fine_rows == 0) continue;
+    CHECK(same_bits(gpus.restriction(slab.fine_begin), host.restriction(slab.fine_begin), fine_rows));
+    CHECK(same_bits(gpus.interpolation(slab.fine_begin), host.interpolation(slab.fine_begin), fine_rows));
+  }
+}
+
+/// How many levels stay on GPUs.
+int compare(const GridLevels& gpus, const GridLevels& host) {
+  CHECK(gpus.count() == host.count());
+  CHECK(gpus.last_grid() == host.last_grid());
+  CHECK(gpus.degree() == host.degree());
   int made = 0;
-  for (int l = 0; l <= gpu.last_grid(); l++) {
+  for (int l = 0; l <= gpus.last_grid(); l++) {
     NOTE("level ", l);
-    const GridLevel &there = gpu.level(l), &here = host.level(l);
+    const GridLevel &there = gpus.level(l), &here = host.level(l);
     CHECK(there.bound == here.bound);
     CHECK(there.has_phases == here.has_phases);
     CHECK(there.partition.block_rows == here.partition.block_rows);
-    CHECK(there.made.A.is_given() == here.made.A.is_given());
-    if (there.made.A.is_given()) {
-      made++;
-      CHECK(same_rows(of_gpu.rows(there.made.A), rows_of(here.made.A)));
-      CHECK(same_bits(there.made.inverse_diagonal, here.made.inverse_diagonal, there.partition.n));
-    } else {
-      CHECK(same_rows(there.A, here.A));
-    }
-    if (l == 0) continue;
-    CHECK(same_bits(there.restriction(), here.restriction(), gpu.level(l - 1).partition.n));
-    CHECK(same_bits(there.interpolation(), here.interpolation(), gpu.level(l - 1).partition.n));
+    CHECK(there.made.has_rows() == here.made.has_rows());
+    made += there.made.has_rows();
+    if (there.made.is_given()) compare_slabs(there.made, here.made);
+    if (!there.made.has_rows()) CHECK(same_rows(there.A, here.A));
+    if (l == 0 || there.made.is_given()) continue;
+    CHECK(same_bits(there.restriction(0), here.restriction(0), gpus.level(l - 1).partition.n));
+    CHECK(same_bits(there.interpolation(0), here.interpolation(0), gpus.level(l - 1).partition.n));
   }
   return made;
 }
@@ -109,9 +131,7 @@ TEST("a GPU makes levels of a grid's fields with the host's bits, with walls, so
     const OnGpu there(f, 0);
     for (int ranks : {1, 4}) {
       NOTE(shown(cells), ", trial ", trial, ", ", ranks, " ranks");
-      const std::shared_ptr<GridMaker> maker = device_grid_maker(0);
-      const GridLevels gpu = levels_by(maker, there.view(), ranks), host = levels_by(grid_maker(-1), f.view(), ranks);
-      CHECK(compare(gpu, host, *maker) >= 1);
+      CHECK(compare(levels_by({0}, there.view(), ranks), levels_by(by_host, f.view(), ranks)) >= 1);
     }
   }
 }
@@ -123,8 +143,7 @@ TEST("so it does of planes and lines, and of fields that the host has") {
   for (const Extents& cells : {Extents{401, 403, 1}, Extents{1, 700, 301}, Extents{70'001, 1, 1}}) {
     const Fields f = fields::random(cells, {.digits = 3, .solid = 0.05}, random);
     NOTE(shown(cells));
-    const std::shared_ptr<GridMaker> maker = device_grid_maker(0);
-    CHECK(compare(levels_by(maker, f.view(), 1), levels_by(grid_maker(-1), f.view(), 1), *maker) >= 2);
+    CHECK(compare(levels_by({0}, f.view(), 1), levels_by(by_host, f.view(), 1)) >= 2);
   }
 }
 
@@ -137,23 +156,41 @@ TEST(
   const Extents cells{67, 71, random.whole(61, 83)};
   const Fields first = fields::random(cells, {.digits = 2}, random);
   const OnGpu there(first, 0);
-  GridLevels gpu = levels_by(device_grid_maker(0), there.view(), 1), host = levels_by(grid_maker(-1), first.view(), 1);
-  const auto update = [](GridLevels& levels, const std::shared_ptr<GridMaker>& maker, const GridMatrix& A) {
+  GridLevels gpu = levels_by({0}, there.view(), 1), host = levels_by(by_host, first.view(), 1);
+  const auto update = [](GridLevels& levels, const std::vector<int>& gpus, const GridMatrix& A) {
     levels.release();
-    const GridMatrix taken = maker->taken(A);
-    levels.update(maker, taken, usable_facts(*maker, taken));
+    const auto slabs = std::make_shared<GridSlabs>(A, gpus);
+    levels.update(slabs);
+    return slabs->pieces();
   };
   for (int step = 0; step < 3; step++) {
     const Fields next = fields::random(cells, {.digits = 1.0 + step, .solid = 0.1 * step}, random);
     const OnGpu moved(next, step == 1 ? test::gpus() - 1 : 0);
-    const std::shared_ptr<GridMaker> maker = device_grid_maker(0);
-    update(gpu, maker, step == 2 ? next.view() : moved.view());
-    update(host, grid_maker(-1), next.view());
+    const i64 pieces = update(gpu, {0}, step == 2 ? next.view() : moved.view());
+    update(host, by_host, next.view());
     NOTE(shown(cells), ", step ", step);
     const bool is_there = step == 0 || (step == 1 && test::gpus() == 1);
-    CHECK(maker->pieces() == (is_there ? 1 : 2));
-    CHECK(compare(gpu, host, *maker) >= 2);
+    CHECK(pieces == (is_there ? 1 : 2));
+    CHECK(compare(gpu, host) >= 2);
     CHECK(gpu.fits() == host.fits());
+  }
+}
+
+TEST("GPUs make slabs, one for each rank, of fields that one of them or the host has, with the host's bits") {
+  test::need_gpu();
+  NOTE(fresh::said());
+  fresh::Random random(926);
+  for (int trial = 0; trial < 4; trial++) {
+    const int ranks = int(random.whole(2, 4));
+    const Extents cells{random.whole(60, 90), random.whole(60, 90), random.whole(64, 120)};
+    const Fields f = fields::random(cells, {.digits = random.real(0, 4), .solid = 0.1}, random);
+    const OnGpu there(f, trial % test::gpus());
+    std::vector<int> gpus;
+    for (int rank = 0; rank < ranks; rank++) gpus.push_back(rank % test::gpus());
+    NOTE(shown(cells), ", ", ranks, " ranks, trial ", trial);
+    const GridLevels slabs = levels_by(gpus, trial == 3 ? f.view() : there.view(), ranks);
+    CHECK(int(slabs.level(0).made.slabs.size()) == ranks);
+    CHECK(compare(slabs, levels_by(by_host, f.view(), ranks)) >= 1);
   }
 }
 
@@ -195,14 +232,14 @@ TEST("facts of bad fields are the host's") {
   f.diagonal[std::size_t(random.whole(0, n - 1))] = -1;
   f.diagonal[std::size_t(random.whole(0, n - 1))] = std::nan("");
   const OnGpu there(f, 0);
-  const GridFacts found = device_grid_maker(0)->facts(there.view()), expected = grid_maker(-1)->facts(f.view());
+  const GridFacts found = device_grid_maker(0)->facts(there.view(), 0, n), expected = grid_maker(-1)->facts(f.view(), 0, n);
   CHECK(found.not_positive == expected.not_positive);
   CHECK(found.not_finite == expected.not_finite);
   CHECK(found.steep == expected.steep);
   CHECK(found.is_open == expected.is_open);
   f = fields::random(cells, {.digits = 2, .solid = 0.1, .is_open = false}, random);
   const OnGpu closed(f, 0);
-  const GridFacts of_gpu = device_grid_maker(0)->facts(closed.view()), of_host = grid_maker(-1)->facts(f.view());
+  const GridFacts of_gpu = device_grid_maker(0)->facts(closed.view(), 0, n), of_host = grid_maker(-1)->facts(f.view(), 0, n);
   CHECK(of_gpu.sum == of_host.sum);
   CHECK(of_gpu.magnitudes == of_host.magnitudes);
   CHECK(of_gpu.bound == of_host.bound);

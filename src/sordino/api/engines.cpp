@@ -14,7 +14,7 @@
 #endif
 #if SORDINO_WITH_CUDA
 #include "sordino/api/cuda/engines.hpp"
-#include "sordino/api/cuda/gpu_of.hpp"
+#include "sordino/api/cuda/gpus_of.hpp"
 #endif
 
 namespace sordino {
@@ -96,11 +96,11 @@ AllReduceOptions all_reduce_of(const Options& o) {
 
 }  // namespace
 
-int gpu_of([[maybe_unused]] const Engine& engine) {
+std::vector<int> gpus_of([[maybe_unused]] Engine& engine) {
 #if SORDINO_WITH_CUDA
-  return cuda::gpu_of(engine);
+  return cuda::gpus_of(engine);
 #else
-  return -1;
+  return {-1};
 #endif
 }
 

@@ -30,8 +30,9 @@ EngineChoice make_engine(const Options& options, const Machine& machine, i64 row
 /// Of these processes; null: of this one alone, whoever started it. `rows`: of this process. Collective over them.
 EngineChoice make_engine(const Options& options, const Machine& machine, Processes* processes, i64 rows = any_number_of_rows);
 
-/// CUDA's number of the GPU that sets up for the engine, -1: there is none.
-int gpu_of(const Engine& engine);
+/// CUDA's numbers of the ranks' GPUs, which set up for the engine, of several processes of the first local one's alone; {-1}:
+/// there are none.
+std::vector<int> gpus_of(Engine& engine);
 
 /// Of this run: what MPI says, which is initialised where a launcher started this process; 1 without MPI.
 int number_of_processes();

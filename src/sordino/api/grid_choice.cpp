@@ -90,7 +90,7 @@ void check_grid(const System& s, const Options& o, const Choice& c) {
 }
 
 void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool device, const std::optional<Machine>& machine,
-                 int gpu) {
+                 const std::vector<int>& gpus) {
   c.tiling = tiling_of(s, o, c, ranks, device);
   if (s.hierarchy) {
     Range range("deal out the hierarchy");
@@ -98,10 +98,10 @@ void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool d
   }
   if (c.preconditioner == "amg") {
     Range range("aggregate the rows");
-    c.levels = std::make_shared<AlgebraicLevels>(s.A, partition_of(s, c, ranks), gpu);
+    c.levels = std::make_shared<AlgebraicLevels>(s.A, partition_of(s, c, ranks), gpus.front());
   }
   const i64 alone = level_rows_of(o, is_of_gpus(o, device, machine));
-  if (o.precond == "mg") set_levels(c, s, o, ranks, alone, gpu);
+  if (o.precond == "mg") set_levels(c, s, o, ranks, alone, gpus);
   settle_levels(c, s, o, ranks, device, alone);
 }
 

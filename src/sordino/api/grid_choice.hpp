@@ -17,9 +17,9 @@ i64 level_rows_of(const Options& options, bool of_gpus);
 
 /// Sets the tiling of block-ilu, the layers and levels of mg, or the levels of amg or a hierarchy, and decides between jacobi
 /// and mg for precond=auto (levels_choice.hpp). `machine`: a described one, if there is any. Throws as choose_tiling(),
-/// GridLevels() and AlgebraicLevels(). `gpu`: CUDA's number of the one that makes levels of amg, or of a grid's fields; -1:
-/// threads do.
+/// GridLevels() and AlgebraicLevels(). `gpus`: CUDA's numbers of those that make levels of a grid's fields, the first one those
+/// of amg; {-1}: threads do.
 void settle_grid(Choice& choice, const System& system, const Options& options, int ranks, bool device,
-                 const std::optional<Machine>& machine, int gpu = -1);
+                 const std::optional<Machine>& machine, const std::vector<int>& gpus = {-1});
 
 }  // namespace sordino

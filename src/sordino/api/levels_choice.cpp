@@ -58,33 +58,22 @@ Quotient of_line(const CsrView& A, i64 first, i64 last, const std::function<doub
   return sum;
 }
 
-struct Taken {
-  std::shared_ptr<GridMaker> maker;
-  GridMatrix A;
-  GridFacts facts = {};
-};
-
-/// The fields where their maker reads them, behind what others are still to write there.
-Taken maker_of(const GridMatrix& given, int gpu, void* stream = nullptr) {
-  std::shared_ptr<GridMaker> maker = grid_maker(gpu);
-  if (gpu < 0) {
-    auto here = std::make_shared<FieldsOnHost>(given, stream);  // which lives as long as who reads it
-    const GridMatrix A = maker->taken(here->view());
-    GridMaker* const reader = maker.get();
-    return {{reader, [maker = std::move(maker), here](GridMaker*) {}}, A};
+/// The fields for their makers, behind what others are still to write there.
+std::shared_ptr<GridSlabs> slabs_of(const GridMatrix& given, const std::vector<int>& gpus, void* stream = nullptr) {
+  if (gpus.front() < 0) {
+    auto here = std::make_shared<FieldsOnHost>(given, stream);
+    const GridMatrix& view = here->view();
+    return std::make_shared<GridSlabs>(view, gpus, std::move(here));
   }
   wait_for_fields(given, stream);
-  const GridMatrix A = maker->taken(given);
-  return {std::move(maker), A};
+  return std::make_shared<GridSlabs>(given, gpus);
 }
 
-/// What levels can be made of, and what maps constants to zero if it is said to.
-Taken usable(const System& s, const GridMatrix& given, int gpu, void* stream = nullptr) {
-  Range range("look at the fields");
-  Taken taken = maker_of(given, gpu, stream);
-  taken.facts = usable_facts(*taken.maker, taken.A);
-  if (s.nullspace.right.count > 0) require_constant_mapped(taken.facts.sum, taken.facts.magnitudes);
-  return taken;
+/// That constants are mapped to zero if they are said to be.
+JudgeFacts judge_of(const System& s) {
+  return [&s](const GridFacts& facts) {
+    if (s.nullspace.right.count > 0) require_constant_mapped(facts.sum, facts.magnitudes);
+  };
 }
 
 std::string whole(double iterations) { return std::to_string(i64(std::lround(std::min(iterations, 1e9)))); }
@@ -117,13 +106,14 @@ Foretold foretold_of(const CsrView& A, const Extents& grid, double rtol) {
   return {all.above > 0 ? with_jacobi : HUGE_VAL, of_setup + of_cycle * cycles};
 }
 
-void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alone, int gpu) {
+void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alone, const std::vector<int>& gpus) {
   Range range("coarsen the grid");
   if (s.grid.is_given()) {
-    const auto [maker, A, facts] = usable(s, s.grid, gpu);
-    const std::array<double, 3> strengths = maker->strengths(A);
-    c.tiling = grid_layers(strengths, A.cells, ranks, alone);
-    c.levels = std::make_shared<GridLevels>(maker, A, facts, strengths, partition_in_layers(A.n(), c.tiling, ranks), alone);
+    const auto slabs = slabs_of(s.grid, gpus);
+    const std::array<double, 3> strengths = slabs->strengths();
+    c.tiling = grid_layers(strengths, s.grid.cells, ranks, alone);
+    c.levels =
+        std::make_shared<GridLevels>(slabs, strengths, partition_in_layers(s.grid.n(), c.tiling, ranks), alone, judge_of(s));
     return;
   }
   const Extents grid = parse_grid(s.A.n, o.grid);
@@ -132,10 +122,9 @@ void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alo
                                           precision_of(o.cycle_precision), smoothing_of(o.smoother));
 }
 
-void update_levels(Choice& c, const System& s, const GridMatrix& fields, int gpu, void* stream) {
+void update_levels(Choice& c, const System& s, const GridMatrix& fields, const std::vector<int>& gpus, void* stream) {
   Range range("coarsen the grid");
-  const auto [maker, A, facts] = usable(s, fields, gpu, stream);
-  static_cast<GridLevels&>(*c.levels).update(maker, A, facts);
+  static_cast<GridLevels&>(*c.levels).update(slabs_of(fields, gpus, stream), judge_of(s));
 }
 
 bool may_take_levels(const System& s, const Options& o, Choice& c, const std::function<bool()>& is_symmetric) {

@@ -12,6 +12,7 @@
 // but of a grid's fields (grid_system.hpp). On the model engine's machines nobody knows what setup takes.
 #pragma once
 #include <functional>
+#include <vector>
 
 #include "sordino/api/part.hpp"
 
@@ -26,11 +27,13 @@ struct Foretold {
 Foretold foretold_of(const CsrView& A, const Extents& grid, double rtol);
 
 /// The layers and levels of mg, those of at most `alone` rows on one rank. Throws bad_argument as grid_layers() and
-/// GridLevels(). `gpu`: CUDA's number of the one that makes those of a grid's fields; -1: threads do.
-void set_levels(Choice& choice, const System& system, const Options& options, int ranks, i64 alone, int gpu = -1);
+/// GridLevels(). `gpus`: CUDA's numbers of those that make levels of a grid's fields (GridSlabs); {-1}: threads do.
+void set_levels(Choice& choice, const System& system, const Options& options, int ranks, i64 alone,
+                const std::vector<int>& gpus = {-1});
 /// The levels of a system that is given by fields, for new ones of the same cells, once the stream has written them; null: the
 /// legacy default stream. Throws as set_levels(), and then leaves all as it was.
-void update_levels(Choice& choice, const System& system, const GridMatrix& fields, int gpu, void* stream = nullptr);
+void update_levels(Choice& choice, const System& system, const GridMatrix& fields, const std::vector<int>& gpus,
+                   void* stream = nullptr);
 
 /// Whether precond=auto may take mg: the grid of a real matrix is given, cg is taken or asked for, ranks own layers, and, asked
 /// last, `is_symmetric`. Says why not in choice.why_preconditioner, and there, too, that a preconditioner was asked for.

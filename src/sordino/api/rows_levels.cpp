@@ -25,7 +25,7 @@ void require_levels_fit(const CsrView& rows, const Options& o, const Choice& c, 
 std::shared_ptr<MultigridLevels> levels_of_rows(const CsrView& rows, const Options& o, const Partition& partition,
                                                 Engine& engine, Accord& accord) {
   Range range("aggregate the rows");
-  if (accord.count() == 1) return std::make_shared<AlgebraicLevels>(rows, partition, gpu_of(engine));
+  if (accord.count() == 1) return std::make_shared<AlgebraicLevels>(rows, partition, gpus_of(engine).front());
   const double timeout = o.timeout;
   Together together{.across =
                         [&accord, timeout](const std::function<void(Rank&)>& act) {

@@ -94,7 +94,7 @@ const double* Solver::State::scaled_back(const double* x) {
 void Solver::State::set_up(EngineChoice made) {
   Range range("sordino: set up");
   chosen.storage = storage_of(system, options, chosen, made.engine->size());
-  settle_grid(chosen, system, options, made.engine->size(), made.engine->is_device(), machine, gpu_for_setup(*made.engine));
+  settle_grid(chosen, system, options, made.engine->size(), made.engine->is_device(), machine, gpus_of(*made.engine));
   settle_method(chosen, system, options, made.engine->size(), machine);
   parts.clear();
   choice = std::move(made);

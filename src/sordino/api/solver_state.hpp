@@ -60,7 +60,4 @@ struct Solver::State {
   void fill(Report& report, SolveOutcome& outcome, const Ledger& before);
 };
 
-/// CUDA's number of the one that sets up for the engine, -1: there is none.
-int gpu_for_setup(const Engine& engine);
-
 }  // namespace sordino

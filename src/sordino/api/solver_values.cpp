@@ -8,20 +8,8 @@
 #include "sordino/api/symmetry.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/shared_cores.hpp"
-#include "sordino/config.hpp"
-#if SORDINO_WITH_CUDA
-#include "sordino/api/cuda/gpu_of.hpp"
-#endif
 
 namespace sordino {
-
-int gpu_for_setup([[maybe_unused]] const Engine& engine) {
-#if SORDINO_WITH_CUDA
-  return cuda::gpu_of(engine);
-#else
-  return -1;
-#endif
-}
 
 /// What storage=auto took for symmetric values does not hold others; then all is set up anew.
 bool Solver::State::holds(const CsrView& updated) const {
@@ -75,7 +63,7 @@ void Solver::State::update_rows(const double* given) {
 /// Where levels are made of fields, and nobody has rows.
 void Solver::State::update_fields(const GridMatrix& fields) {
   if (is_set_up)
-    update_levels(chosen, system, fields, gpu_for_setup(engine()), callers.stream());
+    update_levels(chosen, system, fields, gpus_of(engine()), callers.stream());
   else
     wait_for_fields(fields, callers.stream());  // set_up() knows of no stream
   system.grid = fields;

@@ -13,7 +13,8 @@ struct MadeRows {
   /// Writes those of rows [first, first + rows) to where DiagonalPlaces says, in memory of the host or of any GPU, on which
   /// nothing is under way; returns when it is done. Ranks may call it at the same time.
   std::function<void(const Diagonals& diagonals, i64 first, i64 rows, double* to)> fill = {};
-  const double* inverse_diagonal = nullptr;  // [n] 1 / A[i][i], where fill() reads, too
+  /// 1 / A[i][i] from that row on, of those of the same rank, where fill() reads, too.
+  std::function<const double*(i64 row)> inverse_diagonal = {};
 
   bool is_given() const { return n > 0; }
 };

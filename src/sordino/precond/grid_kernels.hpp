@@ -62,11 +62,13 @@ struct GridRows {
   }
 };
 
-/// Of row i, for a sum over all.
+/// Of row first + k, for a sum over all.
 struct LookAtRow {
   GridRows A;
+  i64 first;
 
-  SORDINO_HD GridFacts operator()(i64 i) const {
+  SORDINO_HD GridFacts operator()(i64 k) const {
+    const i64 i = first + k;
     i32 at[3];
     A.cells.place(i, at);
     const CrossRow row = A.row(i, at);

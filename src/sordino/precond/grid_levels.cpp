@@ -202,6 +202,7 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
   levels_.front().is_periodic = is_periodic(A, grid);
   const int exponent = scale_exponent(A, precision);
   add_all(coupling_strengths(A, grid), first, alone);
+  degree_ = levels_.front().has_phases || is_stretched_ ? 2 : 1;
   first_in_double_ = lowered();
   exponent_ = count() > 1 ? exponent : 0;
   find_all();
@@ -212,7 +213,6 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
 /// Whose matrices are still to be found.
 void GridLevels::add_all(const std::array<double, 3>& strengths, const Partition& first, i64 alone) {
   is_stretched_ = levels_.front().has_edges && has_stretched_rows(given_, levels_.front().cells);
-  degree_ = levels_.front().has_phases || is_stretched_ ? 2 : 1;
   const auto steps = grid_steps(strengths, levels_.front().cells, first, alone);
   for (std::size_t l = 0; l + 1 < steps.size(); l++) {
     const Extents& cells = steps[l + 1].cells;
@@ -224,7 +224,7 @@ void GridLevels::add_all(const std::array<double, 3>& strengths, const Partition
 void GridLevels::find_all() {
   Range range("make levels of rows");
   for (int l = 1; l < count() && !below_; l++) {
-    if (!level(l).is_made()) find_values_of(l);
+    if (!level(l).made.is_given()) find_values_of(l);
     if (mixes_below(l)) aggregate_below(l);
   }
   if (!below_) find_inverse();

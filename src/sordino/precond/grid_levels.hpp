@@ -16,12 +16,13 @@
 //
 // Rows without couplings, as those of solid cells, are in no aggregate: their P is 0, and smoothing solves them.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "sordino/linalg/extents.hpp"
 #include "sordino/linalg/large_csr.hpp"
 #include "sordino/precond/algebraic_levels.hpp"
-#include "sordino/precond/grid_maker.hpp"
+#include "sordino/precond/grid_slabs.hpp"
 #include "sordino/precond/grid_transfers.hpp"
 #include "sordino/precond/level_ranks.hpp"
 #include "sordino/precond/multigrid_levels.hpp"
@@ -47,19 +48,18 @@ struct GridLevel {
   bool is_periodic = false;  // across the ends of ranks' layers
   // [rows of the level before] P^T, by cells whose aggregates take, and P, by cells that take; of the first level empty
   LargeArray<CellWeights> to_this = {}, from_this = {};
-  MadeLevel made = {};  // instead, of large levels of a GridMatrix; of the last one that is made so, P^T and P alone
+  SlabLevel made = {};  // instead, of large levels of a GridMatrix; of the last one that is made so, P^T and P alone
 
-  bool is_made() const { return made.inverse_diagonal != nullptr; }
-  const CellWeights* restriction() const { return made.to_this ? made.to_this : to_this.data(); }
-  const CellWeights* interpolation() const { return made.from_this ? made.from_this : from_this.data(); }
+  /// From that row of the level before on, those of the rank that owns it.
+  const CellWeights* restriction(i64 row) const { return made.is_given() ? made.restriction(row) : to_this.data() + row; }
+  const CellWeights* interpolation(i64 row) const { return made.is_given() ? made.interpolation(row) : from_this.data() + row; }
 
   /// Whether rows move between the ranks that add them up and those that own them: not of the first level.
   bool moves() const { return adding.block_rows != partition.block_rows || adding.rank_blocks != partition.rank_blocks; }
 };
 
-/// Of a matrix that the maker has taken. Throws bad_argument about the first row that no levels can be made of: with a NaN or
-/// Inf, or a diagonal that is not positive.
-GridFacts usable_facts(GridMaker& maker, const GridMatrix& A);
+/// Throws if fields with such facts are not to be used.
+using JudgeFacts = std::function<void(const GridFacts&)>;
 
 class GridLevels final : public MultigridLevels {
  public:
@@ -69,16 +69,18 @@ class GridLevels final : public MultigridLevels {
   /// arrays, on several threads.
   GridLevels(const CsrView& A, const Extents& grid, const Partition& first, i64 alone = level_rows_of_cpus,
              CyclePrecision precision = CyclePrecision::full, Smoothing smoothing = Smoothing::chebyshev);
-  /// Of a matrix that `maker` has taken, with such facts and coupling_strengths(): levels of more than `most_on_host` rows stay
-  /// where that makes them, and matrix() has none of their rows. In double, smoothed by polynomials; update() of rows is
-  /// refused. Throws bad_argument as the other one. Cost: the maker's, and that of the host's levels.
-  GridLevels(std::shared_ptr<GridMaker> maker, const GridMatrix& A, const GridFacts& usable,
-             const std::array<double, 3>& strengths, const Partition& first, i64 alone);
+  /// Of a matrix that is given to `slabs`, with such coupling_strengths(): levels of more than `most_on_host` rows stay where
+  /// these make them, one for each rank if there may be as many, and ranks own the same layers on all of them; matrix() has
+  /// none of their rows. In double, smoothed by polynomials; update() of rows is refused. Throws bad_argument about the first
+  /// row that no levels can be made of, with a NaN or Inf, or a diagonal that is not positive, and what `judge` does. Cost: the
+  /// makers', and that of the host's levels.
+  GridLevels(std::shared_ptr<GridSlabs> slabs, const std::array<double, 3>& strengths, const Partition& first, i64 alone,
+             const JudgeFacts& judge = {});
   static constexpr i64 most_on_host = i64(1) << 15;
   void update(const CsrView& A) override;
-  /// The same levels for other values of a matrix that was given so, which another maker has taken. What is made stays until
-  /// release(), and what made() has said before fills with it. Throws what the maker does, and leaves all as it was.
-  void update(std::shared_ptr<GridMaker> maker, const GridMatrix& A, const GridFacts& usable);
+  /// The same levels for other values of a matrix that was given so, which other slabs have, of as many makers. What is made
+  /// stays until release(), and what made() has said before fills with it. Throws as the constructor, and leaves all as it was.
+  void update(std::shared_ptr<GridSlabs> slabs, const JudgeFacts& judge = {});
   /// Not where phases have come that were not there, which want polynomials of a degree more, or couplings across edges.
   /// Aggregates stay.
   bool fits() const override { return below_fits_ && !gained_edges_ && (degree_ > 1 || !levels_.front().has_phases); }
@@ -118,7 +120,9 @@ class GridLevels final : public MultigridLevels {
   void add_all(const std::array<double, 3>& strengths, const Partition& first, i64 alone);
   void find_all();
   struct Made;
-  Made made_of(GridMaker& maker, const GridMatrix& A, const GridFacts& facts) const;
+  Made made_of(GridSlabs& slabs, const JudgeFacts& judge) const;
+  std::vector<SlabStep> levels_to_make() const;
+  std::vector<i64> cuts(i64 most_slabs, const std::vector<SlabStep>& levels) const;
   void take(Made made);
   static void take_facts(GridLevel& level, const GridFacts& facts);
   static void take_rows(GridLevel& level, LargeCsr rows);
@@ -135,7 +139,7 @@ class GridLevels final : public MultigridLevels {
   int lowered() const;
 
   CsrView given_;
-  std::shared_ptr<GridMaker> maker_ = {};  // where there are no rows
+  std::shared_ptr<GridSlabs> slabs_ = {};  // where there are no rows
   bool made_closed_ = false;               // each row of the first one adds up to zero
   std::vector<GridLevel> levels_;
   std::unique_ptr<AlgebraicLevels> below_;  // the first of its levels is the last one of cells

@@ -7,6 +7,7 @@
 #include "sordino/precond/grid_maker_on.hpp"
 #if SORDINO_WITH_CUDA
 #include "sordino/precond/cuda/device_grid.hpp"
+#include "sordino/runtime/cuda/pointers.hpp"
 #endif
 
 namespace sordino {
@@ -67,6 +68,14 @@ class HostPlace {
 };
 
 }  // namespace
+
+bool is_on_host([[maybe_unused]] const double* array) {
+#if SORDINO_WITH_CUDA
+  return cuda::place_of(array).memory != cuda::Memory::device;
+#else
+  return true;
+#endif
+}
 
 std::unique_ptr<GridMaker> grid_maker([[maybe_unused]] int gpu) {
 #if SORDINO_WITH_CUDA

@@ -19,24 +19,30 @@ struct MadeLevel {
 class GridMaker {
  public:
   virtual ~GridMaker() = default;
+  /// Whether an array can be read as it is.
+  virtual bool reads(const double* array) const = 0;
   /// The caller's matrix, where the maker reads it: a copy, if it does not lie there.
   virtual GridMatrix taken(const GridMatrix& A) = 0;
   /// Memory for all that first() and next() make of levels of so many cells is taken at once, when the first of it is wanted.
   virtual void expect(const std::vector<Extents>& levels) = 0;
   /// How many pieces of memory it has taken.
   virtual i64 pieces() const = 0;
-  virtual GridFacts facts(const GridMatrix& A) = 0;
+  /// Of rows [first, first + rows), told by their numbers.
+  virtual GridFacts facts(const GridMatrix& A, i64 first, i64 rows) = 0;
   /// coupling_strengths() of grid_steps.hpp.
   virtual std::array<double, 3> strengths(const GridMatrix& A) = 0;
   /// Of the first level.
   virtual MadeLevel first(const GridMatrix& A) = 0;
   /// The next level, of so many cells, each of `step` of these.
   virtual MadeLevel next(const MadeLevel& fine, const Extents& step, const Extents& cells) = 0;
-  /// On the host.
-  virtual LargeCsr rows(const GridMatrix& A) = 0;
+  /// To the host.
+  virtual void fetch(double* to, const double* from, i64 count) = 0;
   /// MadeRows::fill().
   virtual void fill(const GridMatrix& A, const Diagonals& diagonals, i64 first, i64 rows, double* to) = 0;
 };
+
+/// Whether the host can read an array.
+bool is_on_host(const double* array);
 
 /// By threads of the host, which reads the arrays; or by the GPU with this CUDA number, -1: none.
 std::unique_ptr<GridMaker> grid_maker(int gpu);

@@ -25,6 +25,7 @@ class GridMakerOn final : public GridMaker {
   template <class... Arguments>
   explicit GridMakerOn(Arguments... arguments) : place_(arguments...) {}
 
+  bool reads(const double* array) const override { return place_.holds(array); }
   GridMatrix taken(const GridMatrix& A) override {
     const auto held = place_.hold();
     place_.arena().expect(bytes_to_take(A));
@@ -45,9 +46,9 @@ class GridMakerOn final : public GridMaker {
     place_.arena().expect(bytes);
   }
   i64 pieces() const override { return place_.arena().pieces(); }
-  GridFacts facts(const GridMatrix& A) override {
+  GridFacts facts(const GridMatrix& A, i64 first, i64 rows) override {
     const auto held = place_.hold();
-    return place_.sum("look_at_rows", A.n(), grid_kernels::LookAtRow{grid_kernels::GridRows(A)});
+    return place_.sum("look_at_rows", rows, grid_kernels::LookAtRow{grid_kernels::GridRows(A), first});
   }
   std::array<double, 3> strengths(const GridMatrix& A) override {
     const auto held = place_.hold();
@@ -88,20 +89,9 @@ class GridMakerOn final : public GridMaker {
     place_.wait();
     return level;
   }
-  LargeCsr rows(const GridMatrix& A) override {
+  void fetch(double* to, const double* from, i64 count) override {
     const auto held = place_.hold();
-    const std::size_t n = std::size_t(A.n());
-    std::array<LargeArray<double>, 4> arrays;
-    GridMatrix here{.cells = A.cells};
-    const auto fetched = [&](LargeArray<double>& to, const double* from) -> const double* {
-      if (!from) return nullptr;
-      to = LargeArray<double>(n);
-      place_.fetch(to.data(), from, i64(n));
-      return to.data();
-    };
-    here.diagonal = fetched(arrays[3], A.diagonal);
-    for (std::size_t d = 0; d < 3; d++) here.ahead[d] = fetched(arrays[d], A.ahead[d]);
-    return rows_of(here);
+    place_.fetch(to, from, count);
   }
   void fill(const GridMatrix& A, const Diagonals& diagonals, i64 first, i64 rows, double* to) override {
     const auto held = place_.hold();

@@ -31,8 +31,8 @@ class GridTransfer : public LevelTransfer {
   }
   void update_values(Rank& rank) override {
     const i64 first = fine_.partition.first_row(rank.id());
-    rank.write(to_coarse_, reinterpret_cast<const double*>(coarse_.restriction() + first));
-    rank.write(from_coarse_, reinterpret_cast<const double*>(coarse_.interpolation() + first));
+    rank.write(to_coarse_, reinterpret_cast<const double*>(coarse_.restriction(first)));
+    rank.write(from_coarse_, reinterpret_cast<const double*>(coarse_.interpolation(first)));
   }
   Vec residual() const override { return residuals_.of_visit(visits_); }
   Vec correction() const override { return corrections_.of_visit(visits_); }

@@ -17,9 +17,9 @@ Jacobi::Jacobi(Rank& rank, const CsrView& A, int space, Factors factors)
   update_values(rank, A);
 }
 
-Vec inverse_diagonal_of(Rank& rank, int space, const double* all) {
+Vec inverse_diagonal_of(Rank& rank, int space, const double* own) {
   const Vec d = rank.vector("1/diag(A)", space);
-  rank.write(d, all + rank.space(space).first_row);
+  rank.write(d, own);
   return d;
 }
 

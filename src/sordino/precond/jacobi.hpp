@@ -10,8 +10,8 @@ class Identity final : public Preconditioner {
   Vec diagonal() const override { return {}; }
 };
 
-/// A vector of the inverse diagonal, of `all` [n], which lies on the host or on a GPU.
-Vec inverse_diagonal_of(Rank& rank, int space, const double* all);
+/// A vector of the inverse diagonal, of `own`, that of the rank's rows, which lies on the host or on a GPU.
+Vec inverse_diagonal_of(Rank& rank, int space, const double* own);
 
 class Jacobi final : public Preconditioner {
  public:

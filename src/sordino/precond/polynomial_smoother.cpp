@@ -11,7 +11,9 @@ PolynomialSmoother::PolynomialSmoother(Rank& rank, const MultigridLevels& levels
       A_(A),
       jacobi_(A.is_single() || levels.made(l).is_given() ? nullptr
                                                          : std::make_unique<Jacobi>(rank, levels.matrix(l), A.space())),
-      made_(levels.made(l).is_given() ? inverse_diagonal_of(rank, A.space(), levels.made(l).inverse_diagonal) : Vec{}),
+      made_(levels.made(l).is_given()
+                ? inverse_diagonal_of(rank, A.space(), levels.made(l).inverse_diagonal(rank.space(A.space()).first_row))
+                : Vec{}),
       M_(rank, A,
          jacobi_                     ? jacobi_->diagonal()
          : levels.made(l).is_given() ? made_
@@ -21,7 +23,7 @@ PolynomialSmoother::PolynomialSmoother(Rank& rank, const MultigridLevels& levels
 void PolynomialSmoother::update_values(Rank& rank) {
   if (jacobi_) jacobi_->update_values(rank, levels_.matrix(level_));
   if (const MadeRows made = levels_.made(level_); made.is_given())
-    rank.write(made_, made.inverse_diagonal + rank.space(A_.space()).first_row);
+    rank.write(made_, made.inverse_diagonal(rank.space(A_.space()).first_row));
   M_.set_bound(rank, levels_.bound(level_));
 }
 
