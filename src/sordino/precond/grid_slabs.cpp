@@ -62,7 +62,7 @@ void GridSlabs::divide(const std::vector<i64>& cuts, const std::vector<SlabStep>
     for (i64& cut : next) cut = (cut + levels[l - 1].step[last] - 1) / levels[l - 1].step[last];  // the last one may be odd
     cuts_.push_back(std::move(next));
   }
-  beside_.assign(levels.size(), slabs > 1 ? 2 : 0);
+  beside_.assign(levels.size(), slabs > 1 ? 1 : 0);
   for (std::size_t l = levels.size() - 1; l-- > 0;) beside_[l] = beside_[l + 1] * levels[l].step[last];
   taken_.resize(slabs);
   for_slabs([&](std::size_t k) {

@@ -2,10 +2,10 @@
 // rank, each by a maker of its own, with as many layers of its neighbours as its levels want. So makers send each other
 // nothing, and work at the same time.
 //
-// The outermost of a neighbour's layers lacks a coupling. Its rows are wrong, and so is, of the aggregates on each level below,
-// the outermost layer, but for what it says towards the outside. What a slab keeps wants one layer beside it, of the aggregates
-// of the last level that is made: so a slab has two of a neighbour's there, and on each level above as many times more as these
-// aggregates have cells.
+// A slab has one of a neighbour's layers on the last level that is made, and on each above as many times more as its aggregates
+// have cells. The outermost one lacks a coupling, so that its rows are wrong, but not what couples them with those inside; and
+// so it is with the outermost aggregates of each level below. What a slab keeps wants of the layer beside it that coupling, and
+// where layers are paired, so that there are two, its rows for P^T.
 #pragma once
 #include <array>
 #include <memory>
