@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 BEFORE, SINCE = (
     "2026-11-27_multigrid_bricks_before_2_cores.jsonl",
-    "2026-11-27_multigrid_bricks_2_cores.jsonl",
+    "2026-11-27_multigrid_bricks_since_2_cores.jsonl",
 )
 GRADED = ("1,1,0.01", 100.0)
 CONTRASTS = (1.0, 10.0)
