@@ -1,5 +1,7 @@
 #include "sordino/api/levels_choice.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -20,8 +22,8 @@ constexpr double of_bound = 0.6;      // of what the bound of conjugate gradient
 constexpr double of_setup = 30;       // iterations of Jacobi that last as long as the setup of mg, beyond theirs
 constexpr double of_cycle = 5.5;      // and as an iteration of cg with mg
 constexpr double cycles_of_1e8 = 12;  // iterations with mg to 1e-8,
-constexpr double cycles_mixed = 36;   // and beside Jacobi's, of which too few are foretold there, where this part
-constexpr double mixed = 0.45;        // of the rows lies between phases
+constexpr double cycles_mixed = 36;   // and beside Jacobi's, of which too few are foretold there, where pairs mix phases:
+constexpr double mixed = 1.0 / 3;     // where this part of the rows is coupled a hundredfold on one side of a direction
 constexpr double largest = 2;         // eigenvalue of diag(A)^-1 A
 
 double digits(double rtol) { return std::log(2 / std::min(rtol, 1.0)); }
@@ -33,29 +35,86 @@ std::vector<double> first_sine(i64 cells) {
   return v;
 }
 
-struct Quotient {
-  double above = 0, below = 0;  // (v, A v) and (v, D v)
-  i64 coupled = 0, steep = 0;   // rows, and of them those between phases
+/// Vectors that are products of lines: in each direction the first sine, or 1, which suits closed ends.
+constexpr std::size_t vectors = 8;
+using OfVectors = std::array<double, vectors>;
+
+struct Quotients {
+  OfVectors above{}, below{};   // (v, A v) and (v, D v)
+  i64 coupled = 0, uneven = 0;  // rows, and of them those that are coupled a hundredfold on one side of a direction
+};
+
+/// Values of the vectors, cell by cell.
+class Waves {
+ public:
+  explicit Waves(const Extents& grid) : grid_(grid) {
+    for (std::size_t d = 0; d < 3; d++) sines_[d] = first_sine(grid[d]);
+  }
+  OfVectors at(i64 row) const {
+    const i64 line = row / grid_[0];
+    const double sines[] = {sines_[0][std::size_t(row % grid_[0])], sines_[1][std::size_t(line % grid_[1])],
+                            sines_[2][std::size_t(line / grid_[1])]};
+    OfVectors v;
+    for (std::size_t k = 0; k < vectors; k++) v[k] = (k & 1 ? 1 : sines[0]) * (k & 2 ? 1 : sines[1]) * (k & 4 ? 1 : sines[2]);
+    return v;
+  }
+
+ private:
+  const Extents& grid_;
+  std::array<std::vector<double>, 3> sines_;
+};
+
+/// A row's couplings through faces, before and behind it in each direction.
+struct FaceCouplings {
+  double sides[3][2] = {};
+
+  void add(i64 by, const Extents& grid, double entry) {
+    const i64 strides[] = {1, grid[0], grid[0] * grid[1]};
+    for (std::size_t d = 0; d < 3; d++)
+      if (grid[d] > 1 && std::abs(by) == strides[d]) sides[d][by > 0] = std::abs(entry);
+  }
+  bool are_uneven() const {
+    return std::any_of(std::begin(sides), std::end(sides), [](const double (&side)[2]) {
+      const double least = std::min(side[0], side[1]);
+      return least > 0 && std::max(side[0], side[1]) > steep_ratio * least;
+    });
+  }
 };
 
 /// The rows of a line of cells in x; what is coupled to nothing, as a solid cell, has no part in it.
-Quotient of_line(const CsrView& A, i64 first, i64 last, const std::function<double(i64)>& v) {
-  Quotient sum;
-  for (i64 row = first; row < last; row++) {
-    double Av = 0;
+Quotients of_line(const CsrView& A, const Extents& grid, i64 line, const Waves& waves) {
+  Quotients sum;
+  for (i64 row = line * grid[0]; row < (line + 1) * grid[0]; row++) {
+    OfVectors Av{};
     RowFacts facts;
-    const double own = v(row);
+    FaceCouplings faces;
     for (i64 k = A.indptr[row]; k < A.indptr[row + 1]; k++) {
-      facts.add(A.values[k], A.indices[k] == row);
-      Av += A.values[k] * v(A.indices[k]);
+      const i64 column = A.indices[k];
+      facts.add(A.values[k], column == row);
+      faces.add(column - row, grid, A.values[k]);
+      const OfVectors v = waves.at(column);
+      for (std::size_t n = 0; n < vectors; n++) Av[n] += A.values[k] * v[n];
     }
     if (!facts.couples()) continue;
-    sum.above += own * Av;
-    sum.below += own * own * facts.diagonal;
+    const OfVectors own = waves.at(row);
+    for (std::size_t n = 0; n < vectors; n++) {
+      sum.above[n] += own[n] * Av[n];
+      sum.below[n] += own[n] * own[n] * facts.diagonal;
+    }
     sum.coupled++;
-    sum.steep += facts.is_steep();
+    sum.uneven += faces.are_uneven();
   }
   return sum;
+}
+
+/// The least of (v, A v) / (v, D v), which no eigenvalue of D^-1 A is below but the least; 0: of a vector that A maps to zero,
+/// as far as rounding tells, and infinite of a matrix without couplings.
+double least_of(const Quotients& q) {
+  constexpr double rounding = 1e-13;
+  double least = HUGE_VAL;
+  for (std::size_t n = 0; n < vectors; n++)
+    if (q.below[n] > 0) least = std::min(least, std::max(q.above[n], 0.0) / q.below[n]);
+  return least < rounding ? 0 : least;
 }
 
 /// The fields for their makers, behind what others are still to write there.
@@ -81,29 +140,24 @@ std::string whole(double iterations) { return std::to_string(i64(std::lround(std
 }  // namespace
 
 Foretold foretold_of(const CsrView& A, const Extents& grid, double rtol) {
-  const std::vector<double> x = first_sine(grid[0]), y = first_sine(grid[1]), z = first_sine(grid[2]);
+  const Waves waves(grid);
   const i64 lines = grid[1] * grid[2];
-  auto v = [&](i64 row) {
-    const i64 line = row / grid[0];
-    return x[std::size_t(row % grid[0])] * y[std::size_t(line % grid[1])] * z[std::size_t(line / grid[1])];
-  };
-  std::vector<Quotient> of_lines(static_cast<std::size_t>(lines));
+  std::vector<Quotients> of_lines(static_cast<std::size_t>(lines));
   for_parts(
       0, lines,
       [&](i64 begin, i64 end) {
-        for (i64 l = begin; l < end; l++) of_lines[std::size_t(l)] = of_line(A, l * grid[0], (l + 1) * grid[0], v);
+        for (i64 l = begin; l < end; l++) of_lines[std::size_t(l)] = of_line(A, grid, l, waves);
       },
       64);
-  Quotient all;
-  for (const Quotient& q : of_lines) {
-    all.above += q.above, all.below += q.below;
-    all.coupled += q.coupled, all.steep += q.steep;
+  Quotients all;
+  for (const Quotients& q : of_lines) {
+    for (std::size_t n = 0; n < vectors; n++) all.above[n] += q.above[n], all.below[n] += q.below[n];
+    all.coupled += q.coupled, all.uneven += q.uneven;
   }
-  if (!(all.below > 0)) return {.jacobi = 1, .mg = of_setup};  // nothing is coupled
-  const bool mixes = double(all.steep) > mixed * double(all.coupled);
-  const double with_jacobi = of_bound * std::sqrt(largest * all.below / all.above) / 2 * digits(rtol);
+  if (all.coupled == 0) return {.jacobi = 1, .mg = of_setup};
+  const bool mixes = double(all.uneven) > mixed * double(all.coupled);
   const double cycles = (mixes ? cycles_mixed : cycles_of_1e8) * digits(rtol) / digits(1e-8);
-  return {all.above > 0 ? with_jacobi : HUGE_VAL, of_setup + of_cycle * cycles};
+  return {of_bound * std::sqrt(largest / least_of(all)) / 2 * digits(rtol), of_setup + of_cycle * cycles};
 }
 
 void set_levels(Choice& c, const System& s, const Options& o, int ranks, i64 alone, const std::vector<int>& gpus) {
