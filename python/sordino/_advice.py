@@ -72,7 +72,7 @@ def _of_parts(parts: list[tuple[int, int]], n: int, given: int, known: int) -> s
 
 
 @contextmanager
-def parts_named(rows: CsrArrays | None, options: dict[str, Any], order: Order) -> Iterator[None]:
+def parts_named(system: System, options: dict[str, Any], order: Order) -> Iterator[None]:
     """A setup whose matrix does not map the constant vector to zero, though it is said to, tells what it maps there.
 
     Cost: nothing, but that of :func:`closed_parts` where it is refused.
@@ -80,7 +80,9 @@ def parts_named(rows: CsrArrays | None, options: dict[str, Any], order: Order) -
     try:
         yield
     except BadArgument as error:
-        if rows is None or options.get("nullspace") != "constant" or _NOT_MAPPED not in str(error):
+        wanted = options.get("nullspace") == "constant" and _NOT_MAPPED in str(error)
+        rows = system.entries() if wanted else None
+        if rows is None:
             raise
         parts, _ = closed_parts(rows, np.zeros((0, rows.n)), order.places)
         if not parts:
@@ -136,9 +138,13 @@ class Suitability:
         elif rows is None and (matrix := system.given.get("hmatrix")) and method in symmetric_methods():
             self._look_at_hmatrix(matrix)
 
+    def forget(self) -> None:
+        """What was found of values that are no longer there."""
+        self._known = {}
+
     def look(self, rows: CsrArrays) -> None:
         """Warn of what a sample of new entries shows."""
-        self._known = {}
+        self.forget()
         if self._needs_symmetry and looks_asymmetric(rows):
             chosen = self._method == "auto"
             taken = "the solver that was chosen for the first values" if chosen else f"solver {self._method}"
@@ -156,9 +162,7 @@ class Suitability:
             stacklevel=callers_level(),
         )
 
-    def advised(
-        self, raw: dict[str, Any], rows: CsrArrays | None, null: Callable[[], np.ndarray]
-    ) -> dict[str, Any]:
+    def advised(self, raw: dict[str, Any], system: System, null: Callable[[], np.ndarray]) -> dict[str, Any]:
         """What the core has said, with a sentence more where the matrix explains the failure.
 
         Cost: that of :func:`closed_parts` for the first failure with given values.
@@ -167,13 +171,13 @@ class Suitability:
         ----------
         raw : dict
             The core's words on a solve.
-        rows : CsrArrays or None
-            The matrix; None of an operator.
+        system : System
         null : function
             Returns the nullspace that was given, shape (k, n), without rows where none was.
         """
         meant = raw["status"] in ("converged", "interrupted", "stopped_by_user", "time_limit")
-        if meant or rows is None or not self.advises:
+        rows = None if meant or not self.advises else system.entries()
+        if rows is None:
             return raw
         found, vectors = "", null()
         parts, known = self._look_once(closed_parts, rows, vectors, self._places)

@@ -10,7 +10,6 @@ import numpy as np
 
 from ._advice import parts_named
 from ._callbacks import Turn, heeded
-from ._grid_matrix import GridMatrix
 from ._levels import Levels
 from ._matrix import CsrArrays
 from ._native import core, translated
@@ -50,10 +49,11 @@ class CoreSolver:
         self.turn, self.levels = Turn(), Levels()
         self._process = os.getpid()
         self._given = given
+        self._system = system  # with the last fields of its grid
 
         def make() -> Any:
             more = {"given": self._given} if self._given else {}
-            with heeded(system.functions), parts_named(system.rows, options, order), translated():
+            with heeded(system.functions), parts_named(self._system, options, order), translated():
                 return core().Solver(*system.arrays(), system.n, options, machine, **more)
 
         self._make: Callable[[], Any] | None = make
@@ -92,17 +92,28 @@ class CoreSolver:
             np.copyto(held.data, before)
             if isinstance(error, BadArgument):  # factors may have been made of what was refused
                 self._hand_on(held)
+                if self.levels.worn:
+                    self.levels.renew(self.levels.worn)
             raise
         self._count()
 
-    def update_fields(self, fields: GridMatrix) -> None:
-        """New fields of the matrix's grid; where levels are worn, with new levels. Refused ones change nothing."""
-        arrays = fields.arrays()
-        with translated():
-            self.native().update_fields(arrays)
-        self._given = {**self._given, "grid_matrix": arrays}
-        if self.levels.worn:
-            self._renew()
+    def update_fields(self, system: System) -> None:
+        """New fields of the matrix's grid; where levels are worn, with new levels. Refused ones change nothing.
+
+        The caller may have overwritten the old fields: so the old levels stay until the new ones are there.
+        """
+        before = self._given, self._system
+        arrays = system.given["grid_matrix"].arrays()
+        self._given, self._system = {**self._given, "grid_matrix": arrays}, system
+        try:
+            if self.levels.worn:
+                self._replace()
+            else:
+                with translated():
+                    self.native().update_fields(arrays)
+        except BaseException:
+            self._given, self._system = before
+            raise
         self._count()
 
     def _count(self) -> None:
@@ -116,6 +127,14 @@ class CoreSolver:
             with translated():
                 return self.native().update_values(words(held.data))
         self._renew()
+
+    def _replace(self) -> None:
+        """By another one, which is made first if there is room for both."""
+        assert self._make is not None
+        try:
+            self._native = self._make()
+        except Unsupported:
+            self._renew()
 
     def _renew(self) -> None:
         assert self._make is not None

@@ -221,8 +221,9 @@ class Solver:
         self._native()
         if system := with_fields(self._system, values):
             with self._held.turn.alone():
-                self._held.update_fields(values)
+                self._held.update_fields(system)
                 self._system = system
+            self._suits.forget()
             return
         held = self._system.rows
         assert held is not None
@@ -392,9 +393,7 @@ class Solver:
         self, raws: list[dict[str, Any]], vectors: HostVectors | GpuVectors, overrides: dict[str, Any]
     ) -> Solution:
         null = partial(_nullspace.vectors, self._null, self.options, self.n)
-        raws = [
-            self._suits.advised(self._held.told(raw, self._system), self._system.rows, null) for raw in raws
-        ]
+        raws = [self._suits.advised(self._held.told(raw, self._system), self._system, null) for raw in raws]
         asked, problem = {**self.options, **overrides}, {"n": self.n, "nnz": self.nnz}
         reports = tuple(reported(raw, asked, problem, self._machine) for raw in raws)
         return collected([self._order.back(raw["x"]) for raw in raws], reports, vectors.joined)

@@ -21,6 +21,9 @@ from ._triangular_pair import TrianglePair, holds_triangles, pair_of
 from ._vectors import is_single
 from .errors import BadArgument, Unsupported
 
+#: Rows of a grid's fields that are made to say why a solve has failed.
+_MOST_EXPLAINED = 1 << 23
+
 
 @dataclass(frozen=True)
 class System:
@@ -60,6 +63,13 @@ class System:
         fields: GridMatrix = self.given["grid_matrix"]
         given = {name: value for name, value in self.given.items() if name != "grid_matrix"}
         return replace(self, rows=fields.rows(), given=given, fields=fields, why_rows=why)
+
+    def entries(self) -> CsrArrays | None:
+        """The rows, to say why a solve or a setup has failed; None of a function, and of a large grid's fields."""
+        fields = self.given.get("grid_matrix")
+        if isinstance(fields, GridMatrix) and self.n <= _MOST_EXPLAINED:
+            return as_csr(fields.matrix())  # without zeros, which connect nothing
+        return self.rows
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The three arrays of CSR that the core views; empty ones of a function."""

@@ -261,3 +261,48 @@ def test_other_numbers_and_orders_are_taken_as_double(rng_of_today, kind):
     A = sordino.GridMatrix(diagonal, ahead.copy(order="F"), ahead, ahead[:, ::-1][:, ::-1])
     expected = sordino.GridMatrix(*(array.astype(np.float64) for array in (diagonal, ahead, ahead, ahead)))
     np.testing.assert_array_equal(A.matrix().toarray(), expected.matrix().toarray())
+
+
+@pytest.mark.parametrize("by", ["fields", "rows"])
+def test_what_is_refused_while_levels_are_worn_leaves_a_solver(fields, rng_of_today, by):
+    rng, cells = rng_of_today, (16, 16, 16)
+    even, phases = fields(cells, rng), fields(cells, rng, digits=6.0)
+    bad = [phases[0], *(np.abs(ahead) for ahead in phases[1:])]
+    given = [sordino.GridMatrix(*arrays) for arrays in (even, phases, bad)]
+    first, worn, refused = given if by == "fields" else [A.matrix() for A in given]
+    b = rng.standard_normal(16**3)
+    with sordino.Solver(first, solver="cg", precond="amg", engine="host", ranks=2, rtol=1e-8) as solver:
+        solver.solve(b)
+        solver.update_values(worn)
+        before = solver.solve(b)
+        assert before.report.levels_made == 1
+        with pytest.raises(sordino.BadArgument, match="precond amg adds up rows"):
+            solver.update_values(refused)
+        after = solver.solve(b)
+        assert after.converged and after.true_residual <= 1e-8 * (1 + 1e-9)
+        assert after.report.levels_made == (1 if by == "fields" else 2)  # which go before others come
+        assert after.report.levels_made > 1 or after.iterations == before.iterations
+        solver.update_values(worn)
+        assert solver.solve(b).report.levels_made == 2
+
+
+@pytest.mark.parametrize("edge", [12, 36])
+def test_closed_fields_say_what_they_map_to_zero(fields, rng_of_today, edge):
+    cells = (edge,) * 3
+    arrays = fields(cells, rng_of_today, is_open=False)
+    b = rng_of_today.standard_normal(edge**3)
+    options = {"solver": "cg", "precond": "mg", "engine": "host"}
+    found = sordino.solve(sordino.GridMatrix(*arrays), b, on_failure="return", **options)
+    assert (
+        not found.converged and "say nullspace='constant'" in found.reason and "bicgstab" not in found.reason
+    )
+    half = edge // 2
+    diagonal, x, y, z = (array.copy() for array in arrays)
+    diagonal[half - 1] += z[half - 1]
+    diagonal[half] += z[half - 1]
+    z[half - 1] = 0
+    two = sordino.GridMatrix(diagonal, x, y, z)
+    found = sordino.solve(two, b, on_failure="return", **options)
+    layers = edge**2
+    parts = f"({half * layers:,} from row 0 on, {(edge - half) * layers:,} from row {half * layers:,} on)"
+    assert "A maps 2 vectors to zero" in found.reason and parts in found.reason
