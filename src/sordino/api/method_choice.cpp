@@ -23,6 +23,7 @@ constexpr i64 most_at_one_side = 32;   // entries of a row of the small matrix; 
 constexpr int warm = 4, timed = 4;     // rounds of a loop that are walked
 constexpr int offered[] = {1, 2, 3, 4, 6, 8, 12};  // for s=auto: what halves are taken of, and the paper's
 constexpr int most_powers = 3;                     // of A, that are independent
+constexpr int of_cycles = 4;                       // with multigrid: of some ten iterations whole rounds are taken
 
 /// One rank on its way through a loop, on the clock of a described machine.
 class Walk {
@@ -271,6 +272,8 @@ void settle_steps(Choice& choice, const System& s, const Options& o, const std::
                   const std::function<Load()>& load) {
   if (o.s) {
     choice.steps = *o.s, choice.why_steps = "asked for";
+  } else if (has_levels(choice.preconditioner) || choice.levels) {
+    choice.steps = std::min(of_cycles, most_steps(o)), choice.why_steps = "cycles of multigrid leave few iterations";
   } else if (!machine) {
     choice.steps = most_steps(o), choice.why_steps = "nobody has described this machine";
   } else {

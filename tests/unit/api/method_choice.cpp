@@ -245,6 +245,20 @@ TEST("s = auto stays where directions are known to be independent, and within ma
   }
 }
 
+TEST("s = auto is small with cycles of multigrid, whatever the machine") {
+  for (const char* precond : {"mg", "amg"}) {
+    Options o = steps_open();
+    o.precond = precond, o.grid = "12,12,48";
+    for (const auto& machine : {std::optional<Machine>{}, std::optional(slow_to_sum(1e-3))}) {
+      const Choice c = chosen(o, 2, machine);
+      CHECK(c.steps == 4);
+      CHECK(has(c.why_steps, "few iterations"));
+    }
+    o.s = 6;
+    CHECK(chosen(o, 2, {}).steps == 6);
+  }
+}
+
 TEST("s = auto goes by the machine whatever the operators are, and on one rank") {
   Options tiles = steps_open();
   tiles.precond = "block-ilu", tiles.grid = "12,12,48", tiles.tile = "4,4,4";
