@@ -107,14 +107,14 @@ Quotients of_line(const CsrView& A, const Extents& grid, i64 line, const Waves& 
   return sum;
 }
 
-/// The least of (v, A v) / (v, D v), which no eigenvalue of D^-1 A is below but the least; 0: of a vector that A maps to zero,
-/// as far as rounding tells, and infinite of a matrix without couplings.
+/// The least of (v, A v) / (v, D v), which no eigenvalue of D^-1 A is below but the least; but for vectors that A maps to zero,
+/// as far as rounding tells.
 double least_of(const Quotients& q) {
   constexpr double rounding = 1e-13;
   double least = HUGE_VAL;
   for (std::size_t n = 0; n < vectors; n++)
-    if (q.below[n] > 0) least = std::min(least, std::max(q.above[n], 0.0) / q.below[n]);
-  return least < rounding ? 0 : least;
+    if (q.above[n] > rounding * q.below[n]) least = std::min(least, q.above[n] / q.below[n]);
+  return least;
 }
 
 /// The fields for their makers, behind what others are still to write there.

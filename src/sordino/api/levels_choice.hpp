@@ -2,15 +2,15 @@
 // foretold to take less time.
 //
 // cg with Jacobi is foretold to take 0.3 sqrt(2 / R) ln(2 / rtol) iterations. R is the least of (v, A v) / (v, D v) for the
-// diagonal D of A and eight vectors v, products of a line's first sine or of 1 in each direction, and no less than the least
-// eigenvalue of D^-1 A, whose largest is 2 at most where no row's couplings outweigh its diagonal: so sqrt(2 / R) / 2 ln(2 /
-// rtol) is about what the bound of conjugate gradients says (Saad, Iterative Methods for Sparse Linear Systems, 2003, equation
-// 6.128), and boxes take six tenths of it. Phases that meet in many places take more. An iteration of mg takes as long as five
-// and a half of Jacobi's, it takes twelve to 1e-8, and its setup as long as thirty: that is what the foretold number has to
-// exceed. Where a third of the rows is coupled a hundredfold on one side of a direction, as of cells that have a density each,
-// pairs mix phases everywhere, and three times as many cycles count. On GPUs setup is the host's, and takes as long as hundreds
-// to thousands of iterations there: one solve with jacobi is faster, but of a grid's fields (grid_system.hpp). On the model
-// engine's machines nobody knows what setup takes.
+// diagonal D of A and eight vectors v, products of a line's first sine or of 1 in each direction, but for those that A maps to
+// zero, and no less than the least eigenvalue of D^-1 A, whose largest is 2 at most where no row's couplings outweigh its
+// diagonal: so sqrt(2 / R) / 2 ln(2 / rtol) is about what the bound of conjugate gradients says (Saad, Iterative Methods for
+// Sparse Linear Systems, 2003, equation 6.128), and boxes take six tenths of it. Phases that meet in many places take more. An
+// iteration of mg takes as long as five and a half of Jacobi's, it takes twelve to 1e-8, and its setup as long as thirty: that
+// is what the foretold number has to exceed. Where a third of the rows is coupled a hundredfold on one side of a direction, as
+// of cells that have a density each, pairs mix phases everywhere, and three times as many cycles count. On GPUs setup is the
+// host's, and takes as long as hundreds to thousands of iterations there: one solve with jacobi is faster, but of a grid's
+// fields (grid_system.hpp). On the model engine's machines nobody knows what setup takes.
 #pragma once
 #include <functional>
 #include <vector>
@@ -20,7 +20,7 @@
 namespace sordino {
 
 struct Foretold {
-  double jacobi = 0;  // iterations of cg with Jacobi; infinite where A maps a v to zero
+  double jacobi = 0;  // iterations of cg with Jacobi
   double mg = 0;      // so many of them last as long as a solve with mg, setup included
 };
 
