@@ -9,10 +9,7 @@
 namespace sordino {
 
 Jacobi::Jacobi(Rank& rank, const CsrView& A, int space, Factors factors)
-    : d_(rank.vector("1/diag(A)", space)),
-      space_(space),
-      factors_(factors),
-      host_(std::size_t(rank.space(space).rows)) {
+    : d_(rank.vector("1/diag(A)", space)), space_(space), factors_(factors), host_(std::size_t(rank.space(space).rows)) {
   update_values(rank, A);
 }
 
