@@ -21,7 +21,7 @@ constexpr std::size_t alignment = 64;
 void FreePages::operator()(void* pages) const { std::free(pages); }
 
 LargePages in_large_pages(std::size_t bytes) {
-  const std::size_t unit = bytes >= 2 * page ? page : alignment;
+  const std::size_t unit = bytes >= page ? page : alignment;
   const std::size_t rounded = (bytes + unit - 1) / unit * unit;
   void* pages = std::aligned_alloc(unit, rounded == 0 ? unit : rounded);
   if (!pages) throw std::bad_alloc();

@@ -10,7 +10,7 @@ struct FreePages {
 };
 using LargePages = std::unique_ptr<void, FreePages>;
 
-/// So many bytes, not written yet; from 4 MiB on in pages of 2 MiB, where the system has them. Throws std::bad_alloc.
+/// So many bytes, not written yet; from 2 MiB on in pages of 2 MiB, where the system has them. Throws std::bad_alloc.
 LargePages in_large_pages(std::size_t bytes);
 
 }  // namespace sordino

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -44,6 +45,7 @@ class Aggregates {
         if (by[d] != 0 && fine.step[d] == 2) shares_[to] = 0.5;
       for (int cell = 0; cell < places; cell++) {
         slots_[std::size_t(cell)][to] = slot(cell, by);
+        in_slot_[std::size_t(cell)][slot(cell, by)] |= 1u << to;
         reached_[std::size_t(cell)] |= 1u << slot(cell, by);
       }
     }
@@ -76,15 +78,17 @@ class Aggregates {
     UnpairedCouplings::Row unpaired{};
     for_cells(row, [&](i64 i, const Extents& at, std::size_t cell, const auto& to) {
       const bool takes_part = fine_.takes_part[std::size_t(i)] != 0;
-      std::array<double, slots> row_of_cell{};
       from_this[i] = {};
       if (is_whole(i, at)) {
-        std::copy_n(A_.values + A_.begin(i), slots, row_of_cell.begin());
+        const double* const row_of_cell = A_.values + A_.begin(i);
         reached |= reached_[cell];
-        for (std::size_t n = 0; takes_part && n < slots; n++) found.values[to[n]] += row_of_cell[n];
-        if (takes_part) excess += held(row_of_cell, at, cell, from_this[i], unpaired);
+        if (!takes_part) return;
+        for (u32 left = reached_[cell]; left != 0; left &= left - 1)
+          add_neighbours(row_of_cell, cell, std::countr_zero(left), found);
+        excess += held(row_of_cell, at, cell, from_this[i], unpaired);
         return;
       }
+      double row_of_cell[slots] = {};
       for (i64 k = A_.begin(i), begin = k; k < A_.begin(i + 1); k++) {
         const std::size_t neighbour = number_of(i, at, k, begin), slot = folded(to[neighbour], corner);
         found.there[slot] = true;
@@ -97,7 +101,7 @@ class Aggregates {
     double diagonal = excess;
     for (std::size_t slot = 0; slot < slots; slot++) {
       if (slot == middle) continue;
-      unpaired[unpaired_.step(slot)] += (1 - shares_[slot]) * found.values[slot];
+      if (unpaired_.are_there()) unpaired[unpaired_.step(slot)] += (1 - shares_[slot]) * found.values[slot];
       found.values[slot] *= shares_[slot];
       diagonal -= found.values[slot];
     }
@@ -151,6 +155,13 @@ class Aggregates {
     return number;
   }
 
+  /// Adds a cell's couplings with its neighbours in a slot, in their order.
+  void add_neighbours(const double* row, std::size_t cell, int slot, CoarseRow& to) const {
+    double sum = to.values[std::size_t(slot)];
+    for (u32 left = in_slot_[cell][std::size_t(slot)]; left != 0; left &= left - 1) sum += row[std::countr_zero(left)];
+    to.values[std::size_t(slot)] = sum;
+  }
+
   std::size_t number_of(i64 row, const Extents& at, i64 k, i64 begin) {
     return std::size_t(neighbours_.find(row, at, A_.indices[k], std::size_t(k - begin)));
   }
@@ -158,9 +169,9 @@ class Aggregates {
   /// Whether a cell's row has all neighbours in their order, each in an aggregate of its own slot.
   bool is_whole(i64 row, const Extents& at) const { return !has_two_ && neighbours_.are_all(A_, row, at); }
 
-  /// Of a fine cell's couplings, by its neighbours, whose numbers grow by `stride` in direction d.
-  SideCouplings couplings_of(const std::array<double, slots>& row, const Extents& at, std::size_t cell, CellPlace place,
-                             std::size_t d) const {
+  /// Of a fine cell's couplings `row`, by its neighbours, whose numbers grow by `stride` in direction d. What it meets is
+  /// looked for on the side that is not its aggregate's.
+  SideCouplings couplings_of(const double* row, const Extents& at, std::size_t cell, CellPlace place, std::size_t d) const {
     const std::size_t stride = strides[d], wide = strides[(d + 1) % 3], high = strides[(d + 2) % 3];
     SideCouplings found;
     for (std::size_t n = 0; n < 3; n++)
@@ -169,14 +180,15 @@ class Aggregates {
         found.ahead -= row[n * wide + m * high + 2 * stride];
       }
     // Behind the last cell of odd many in a periodic direction there is one alone, which is on two sides of others.
-    const bool is_cut = place == first_of_pair && at[d] == 0 && fine_.cells[d] % 2 != 0;
-    found.meets_behind = meets(row, at, d, -1) && !is_cut && holds_on(row, cell, middle - stride, found.behind);
-    found.meets_ahead = meets(row, at, d, 1) && holds_on(row, cell, middle + stride, found.ahead);
+    const bool is_cut = at[d] == 0 && fine_.cells[d] % 2 != 0;
+    if (place == first_of_pair && !is_cut)
+      found.meets_behind = meets(row, at, d, -1) && holds_on(row, cell, middle - stride, found.behind);
+    if (place == second_of_pair) found.meets_ahead = meets(row, at, d, 1) && holds_on(row, cell, middle + stride, found.ahead);
     return found;
   }
   /// Of couplings across edges that of the face may be 0, as of finite elements of cubes.
-  bool meets(const std::array<double, slots>& row, const Extents& at, std::size_t d, int by) const {
-    if (!fine_.has_edges) return row[std::size_t(i64(middle) + by * i64(strides[d]))] != 0;
+  bool meets(const double* row, const Extents& at, std::size_t d, int by) const {
+    if (!fine_.has_edges) return row[i64(middle) + by * i64(strides[d])] != 0;
     Extents to = at;
     to[d] = step_from(at[d], by, fine_.cells[d]);
     return fine_.takes_part[std::size_t(row_of(fine_.cells, to))] != 0;
@@ -185,20 +197,19 @@ class Aggregates {
   /// Whether a cell's couplings with the aggregate across a side are a good part of `all` that it has on that side. Where they
   /// are not, those across edges and corners are of its own phase, and that aggregate is of another one: what the cell took of
   /// it would pull it away from cells that it is coupled with strongly.
-  bool holds_on(const std::array<double, slots>& row, std::size_t cell, std::size_t aggregate, double all) const {
+  bool holds_on(const double* row, std::size_t cell, std::size_t aggregate, double all) const {
     if (!fine_.has_edges) return true;
     double there = 0;
-    for (std::size_t n = 0; n < slots; n++)
-      if (slots_[cell][n] == aggregate) there -= row[n];
+    for (u32 left = in_slot_[cell][aggregate]; left != 0; left &= left - 1) there -= row[std::countr_zero(left)];
     return there > least_there * all;
   }
 
   /// Of what a cell's row adds up to, what the next level holds; and what P takes for it (cell_weights.hpp). The rest is taken
   /// out of what is to be given.
-  double held(const std::array<double, slots>& row, const Extents& at, std::size_t cell, CellWeights& weights,
+  double held(const double* row, const Extents& at, std::size_t cell, CellWeights& weights,
               UnpairedCouplings::Row& unpaired) const {
     double excess = 0;
-    for (double value : row) excess += value;
+    for (std::size_t n = 0; n < slots; n++) excess += row[n];
     // Beside nodes that are held, and not their neighbours, elements leave less than nothing, and halves would leave too
     // little.
     if (unpaired_.are_there()) excess = std::max(excess, 0.0);
@@ -210,7 +221,7 @@ class Aggregates {
     if (held < excess && unpaired_.are_there()) take_walls(row, 1 - held / excess, unpaired);
     return held;
   }
-  void take_walls(const std::array<double, slots>& row, double part, UnpairedCouplings::Row& unpaired) const {
+  void take_walls(const double* row, double part, UnpairedCouplings::Row& unpaired) const {
     UnpairedCouplings::Row sums{};
     for (std::size_t neighbour = 0; neighbour < slots; neighbour++) sums[unpaired_.step(neighbour)] += row[neighbour];
     for (std::size_t step = 0; step < sums.size(); step++) unpaired[step] -= part * std::max(sums[step], 0.0);
@@ -238,7 +249,8 @@ class Aggregates {
   GridNeighbours neighbours_;
   std::array<double, slots> shares_;                           // that count of what crosses
   std::array<std::array<std::uint8_t, slots>, places> slots_;  // by the cell's places in its aggregate, and its neighbour
-  std::array<u32, places> reached_{};                          // and all slots that they are, a bit each
+  std::array<std::array<u32, slots>, places> in_slot_{};       // the neighbours that are there, a bit each
+  std::array<u32, places> reached_{};                          // and all slots that they are, likewise
   bool has_two_ = false;                                       // aggregates in a direction
 };
 

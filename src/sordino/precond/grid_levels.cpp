@@ -51,14 +51,6 @@ std::pair<bool, bool> has_neighbours(GridNeighbours& neighbours, const CsrView& 
   return {true, has_edges};
 }
 
-/// Whether a row whose entries are of all neighbours in their order couples its cell across an edge or a corner.
-bool couples_across(const double* values) {
-  constexpr u32 faces = 1u << 4 | 1u << 10 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 16 | 1u << 22;  // and the cell itself
-  bool does = false;
-  for (int n = 0; n < GridNeighbours::count; n++) does |= values[n] != 0 && (faces >> n & 1u) == 0;
-  return does;
-}
-
 /// Whether any cell is coupled across an edge or a corner; columns are of neighbours.
 bool any_across(const CsrView& A, const Extents& cells) {
   const auto none = [&](i64 begin, i64 end) {
@@ -114,8 +106,9 @@ bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
       const bool is_whole = neighbours.are_all(A, row, at);
       if (looks_at_neighbours && !cross.holds(row, at)) {
         all_are_cross = false;
-        const auto [are_neighbours, across] = is_whole ? std::pair(true, some_across || couples_across(A.values + A.begin(row)))
-                                                       : has_neighbours(neighbours, A, row, at);
+        const auto [are_neighbours, across] =
+            is_whole ? std::pair(true, some_across || GridNeighbours::any_across(A.values + A.begin(row)))
+                     : has_neighbours(neighbours, A, row, at);
         if (!are_neighbours) return false;
         some_across = some_across || across;
       }

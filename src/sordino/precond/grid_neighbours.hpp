@@ -63,6 +63,14 @@ class GridNeighbours {
     return inside && is_alike(A, row, all_);
   }
 
+  /// Whether such a row couples its cell across an edge or a corner.
+  static bool any_across(const double* values) {
+    constexpr u32 faces = 1u << 4 | 1u << 10 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 16 | 1u << 22;  // and the cell itself
+    bool does = false;
+    for (int n = 0; n < count; n++) does |= values[n] != 0 && (faces >> n & 1u) == 0;
+    return does;
+  }
+
  private:
   static constexpr i64 nowhere = i64(1) << 40;  // of a neighbour in a direction of one cell
 

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sordino/base/large_array.hpp"
+#include "sordino/base/parallel.hpp"
 #include "sordino/precond/grid_kernels.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
 
 namespace sordino {
 namespace {
 
+constexpr i64 least_rows = 1 << 10, rows_ahead = 8;  // that are worth a thread, and that a CPU reads beside one
+constexpr i64 line = 64;                             // of a cache, in bytes
 constexpr double alike = 0.4;  // of the strongest: a pair leaves what is just below it with 1.6 times as much
 constexpr double stretched_row = 5, stretched_part = 0.1;  // strongest over weakest, and of all rows
 
@@ -22,27 +26,83 @@ constexpr double bytes_of_entry = 12;
 
 i64 count(const Extents& cells) { return cells[0] * cells[1] * cells[2]; }
 
-/// A row's couplings in each direction with its sides on which the box goes on, as parts of 1. Of those across edges and
-/// corners signs count: finite elements have both, and what couples two layers is what all between them add up to.
-std::array<double, 3> strengths_of(const CsrView& A, const Extents& grid, i64 row) {
-  const Extents at = place(grid, row);
-  double sizes[3] = {}, sums[3] = {}, parts[3];
-  int sides[3];
+using Parts = std::array<double, 3>;  // a row's couplings in each direction, as parts of 1
+
+/// What a row's entries add up to in each direction. Of those across edges and corners signs count: finite elements have both,
+/// and what couples two layers is what all between them add up to.
+struct Couplings {
+  double sizes[3] = {}, sums[3] = {};
+  int sides[3];  // on which the box goes on
   bool has_edges = false;
-  for (std::size_t d = 0; d < 3; d++) sides[d] = (at[d] > 0) + (at[d] + 1 < grid[d]);
+
+  Couplings(const Extents& at, const Extents& grid) {
+    for (std::size_t d = 0; d < 3; d++) sides[d] = (at[d] > 0) + (at[d] + 1 < grid[d]);
+  }
+  void add(std::size_t d, double value) { sizes[d] += std::abs(value), sums[d] -= value; }
+  Parts parts() const {
+    Parts found;
+    double positive[3];  // beside a wall they may be the wall's
+    for (std::size_t d = 0; d < 3; d++) positive[d] = std::max(sums[d], 0.0);
+    grid_kernels::parts_of_1(has_edges ? positive : sizes, sides, found.data());
+    return found;
+  }
+};
+
+/// [directions] The neighbours of a cell that are not beside it in a direction.
+constexpr auto off_middle = [] {
+  std::array<std::array<std::uint8_t, 18>, 3> found{};
+  for (std::size_t d = 0, stride = 1; d < 3; d++, stride *= 3)
+    for (std::size_t n = 0, next = 0; n < std::size_t(GridNeighbours::count); n++)
+      if (n / stride % 3 != 1) found[d][next++] = std::uint8_t(n);
+  return found;
+}();
+
+/// Of a row whose entries are of all neighbours in their order.
+Parts parts_of_whole(const double* values, Couplings found) {
+  for (std::size_t d = 0; d < 3; d++)
+    for (std::uint8_t n : off_middle[d]) found.add(d, values[n]);
+  found.has_edges = GridNeighbours::any_across(values);
+  return found.parts();
+}
+
+Parts parts_of(const CsrView& A, const Extents& grid, const GridNeighbours& neighbours, i64 row) {
+  const Extents at = place(grid, row);
+  Couplings found(at, grid);
+  if (neighbours.are_all(A, row, at)) return parts_of_whole(A.values + A.begin(row), found);
   for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
     const Extents other = place(grid, A.indices[k]);
     int directions = 0;
     for (std::size_t d = 0; d < 3; d++) {
       if (other[d] == at[d]) continue;
-      directions++, sizes[d] += std::abs(A.values[k]), sums[d] -= A.values[k];
-      if (std::abs(other[d] - at[d]) > 1) sides[d] = 2;  // of a periodic box
+      directions++, found.add(d, A.values[k]);
+      if (std::abs(other[d] - at[d]) > 1) found.sides[d] = 2;  // of a periodic box
     }
-    has_edges |= directions > 1 && A.values[k] != 0;
+    found.has_edges |= directions > 1 && A.values[k] != 0;
   }
-  for (double& sum : sums) sum = std::max(sum, 0.0);  // beside a wall they may be the wall's
-  grid_kernels::parts_of_1(has_edges ? sums : sizes, sides, parts);
-  return {parts[0], parts[1], parts[2]};
+  return found.parts();
+}
+
+/// Of the rows that are looked at.
+LargeArray<Parts> parts_of_some(const CsrView& A, const Extents& grid) {
+  const i64 apart = rows_apart(A.n), count = (A.n + apart - 1) / apart;
+  LargeArray<Parts> found(static_cast<std::size_t>(count));
+  for_parts(
+      0, count,
+      [&](i64 begin, i64 end) {
+        const GridNeighbours neighbours(grid);
+        for (i64 k = begin; k < end; k++) {
+          // Where rows are left out a CPU does not foresee what is read next.
+          const i64 then = std::min(k + rows_ahead, end - 1) * apart;
+          for (i64 at = A.begin(then); at < A.begin(then + 1); at += line / i64(sizeof(i32))) {
+            __builtin_prefetch(A.indices + at);
+            __builtin_prefetch(A.values + at);
+            __builtin_prefetch(A.values + at + line / sizeof(double));
+          }
+          found[std::size_t(k)] = parts_of(A, grid, neighbours, k * apart);
+        }
+      },
+      least_rows);
+  return found;
 }
 
 /// Levels as they come about.
@@ -125,23 +185,20 @@ Tiling layers_of(const Extents& grid, i64 depth) {
 
 std::array<double, 3> coupling_strengths(const CsrView& A, const Extents& grid) {
   std::array<double, 3> sums{};
-  for (i64 row = 0; row < A.n; row += rows_apart(A.n)) {
-    const std::array<double, 3> parts = strengths_of(A, grid, row);
+  for (const Parts& parts : parts_of_some(A, grid))  // in their order, on any number of threads
     for (std::size_t d = 0; d < 3; d++) sums[d] += parts[d];
-  }
   return sums;
 }
 
 bool has_stretched_rows(const CsrView& A, const Extents& grid) {
-  i64 stretched = 0, all = 0;
-  for (i64 row = 0; row < A.n; row += rows_apart(A.n), all++) {
-    const std::array<double, 3> parts = strengths_of(A, grid, row);
+  const LargeArray<Parts> all = parts_of_some(A, grid);
+  const i64 stretched = std::count_if(all.begin(), all.end(), [&](const Parts& parts) {
     double least = 1, most = 0;
     for (std::size_t d = 0; d < 3; d++)
       if (grid[d] > 1) least = std::min(least, parts[d]), most = std::max(most, parts[d]);
-    stretched += most > stretched_row * least;
-  }
-  return double(stretched) > stretched_part * double(all);
+    return most > stretched_row * least;
+  });
+  return double(stretched) > stretched_part * double(all.size());
 }
 
 std::vector<GridStep> grid_steps(const std::array<double, 3>& strengths, const Extents& grid, const Partition& first,

@@ -4,16 +4,12 @@
 #include <string>
 
 #include "sordino/base/complex.hpp"
-#include "sordino/base/large_vector.hpp"
 #include "sordino/base/parallel.hpp"
 
 namespace sordino {
 
 Jacobi::Jacobi(Rank& rank, const CsrView& A, int space, Factors factors)
-    : d_(rank.vector("1/diag(A)", space)),
-      space_(space),
-      factors_(factors),
-      host_(large_vector<double>(std::size_t(rank.space(space).rows))) {
+    : d_(rank.vector("1/diag(A)", space)), space_(space), factors_(factors), host_(std::size_t(rank.space(space).rows)) {
   update_values(rank, A);
 }
 

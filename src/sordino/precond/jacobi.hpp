@@ -1,5 +1,6 @@
 // Jacobi: M = diag(A). Setup and update read the local diagonal once; applying it is fused into the solvers' updates.
 #pragma once
+#include "sordino/base/large_array.hpp"
 #include "sordino/linalg/csr.hpp"
 #include "sordino/precond/preconditioner.hpp"
 
@@ -25,7 +26,7 @@ class Jacobi final : public Preconditioner {
   Vec d_;
   int space_;
   Factors factors_;
-  std::vector<double> host_;  // [rows], kept so that updates allocate nothing
+  LargeArray<double> host_;  // [rows], kept so that updates allocate nothing
 };
 
 }  // namespace sordino
