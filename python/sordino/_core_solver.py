@@ -49,11 +49,11 @@ class CoreSolver:
         self.turn, self.levels = Turn(), Levels()
         self._process = os.getpid()
         self._given = given
-        self._system = system  # with the last fields of its grid
+        self._system: System | None = system  # with the last fields of its grid
 
         def make() -> Any:
             more = {"given": self._given} if self._given else {}
-            with heeded(system.functions), parts_named(self._system, options, order), translated():
+            with heeded(system.functions), parts_named(self._system or system, options, order), translated():
                 return core().Solver(*system.arrays(), system.n, options, machine, **more)
 
         self._make: Callable[[], Any] | None = make
@@ -147,5 +147,5 @@ class CoreSolver:
 
     def close(self) -> None:
         """Give back all that the core holds."""
-        self._native = self._make = None
+        self._native = self._make = self._system = None
         self._given = {}

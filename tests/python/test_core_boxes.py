@@ -21,7 +21,10 @@ def system():
 
 
 def solver_of(A, **options):
-    return sordino.Solver(A, **{"rtol": RTOL, "engine": "host", "solver": "cg", "grid": GRID, **options})
+    usual = {"rtol": RTOL, "engine": "host", "solver": "cg", "grid": GRID}
+    if "M" not in options:
+        usual["precond"] = "jacobi"  # which boxes have, too
+    return sordino.Solver(A, **{**usual, **options})
 
 
 def in_boxes(A, **options):

@@ -15,7 +15,7 @@ def mpirun(mpirun_python):
     return lambda processes, *argv: mpirun_python(processes, "-m", "sordino", *argv)
 
 
-GRID = ("poisson", 10, 10, 10, "--contrast", 100, "--rtol", 1e-9)
+GRID = ("poisson", 10, 10, 10, "--contrast", 100, "--precond", "jacobi", "--rtol", 1e-9)
 
 
 def test_a_singular_system_has_the_same_bits_over_processes(mpirun, tmp_path):
