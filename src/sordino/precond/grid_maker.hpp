@@ -27,7 +27,7 @@ class GridMaker {
   virtual void expect(const std::vector<Extents>& levels) = 0;
   /// How many pieces of memory it has taken.
   virtual i64 pieces() const = 0;
-  /// Of rows [first, first + rows), told by their numbers.
+  /// Of rows [first, first + rows), told by their numbers in this matrix.
   virtual GridFacts facts(const GridMatrix& A, i64 first, i64 rows) = 0;
   /// coupling_strengths() of grid_steps.hpp.
   virtual std::array<double, 3> strengths(const GridMatrix& A) = 0;

@@ -43,6 +43,8 @@ struct SlabStep {
   Extents cells, step;
 };
 
+/// All slabs of a matrix. Each call works on them at the same time, by a thread each, and returns when all are done; it throws
+/// what makers do, of several the first slab's. Cost: the makers', of a slab's own layers and of those beside it.
 class GridSlabs {
  public:
   /// Of a matrix in memory of the host or of one GPU. `gpus`: CUDA's numbers of those that make slabs; {-1}: the host's
