@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "triangular_limits.md"
 FIRST, BESIDE = (f"2026-11-26_triangular_{name}h200x4.jsonl" for name in ("", "beside_"))
 PREDICTED = "2026-11-26_triangular_predictions_h200x4.jsonl"
+SPSV = "2026-11-27_triangular_beside_spsv_h200.jsonl"
 H100, TRUST = "2026-11-25_triangular_beside_spsv_h100.jsonl", "2026-11-25_trsv_trust_2_cores.jsonl"
 GPU_TRUST, WIDE = "2026-11-25_gpu_suite_again_h100x2.jsonl", "2026-11-26_triangular_wide_h200x2.jsonl"
 TRUST_OF_FOUR = "2026-11-27_gpu_suite_h200x4.jsonl"
@@ -111,15 +112,29 @@ def beside_the_program():
 
 def beside_spsv():
     """Rows of the table of cuSPARSE: H200, then H100."""
-    for row in lines(NOW, "spsv"):
-        own = solve(lines(NOW), row["points"], row["side"], order="metis")
-        times = row["seconds"] / own["seconds"]
-        said = "" if row["points"] == 5 else f"90: {word(times >= 90)}"
-        name = NAMES[row["points"], row["side"]]
-        yield cells(f"{name}, METIS", "H200", ms(row), ms(own), f"{times:.0f}", said)
-    for name, order, times, spsv, own, asked in spsv_on_h100():
-        shown = f"{times:.0f}" if times > 9 else f"{times:.1f}"
-        yield cells(f"{name}, {order}", "H100", f"{spsv:.3f}", f"{own:.3f}", shown, asked)
+    for card, rows in (("H200", spsv_on_h200()), ("H100", spsv_on_h100())):
+        for name, order, times, spsv, own, asked in rows:
+            shown = f"{times:.0f}" if times > 9 else f"{times:.1f}"
+            yield cells(f"{name}, {order}", card, f"{spsv:.3f}", f"{own:.3f}", shown, asked)
+
+
+def spsv_on_h200():
+    """As spsv_on_h100(): what was measured last of each factor, beside ours of the same run."""
+    found = {}
+    for record in (NOW, SPSV):
+        for row in lines(record, "spsv"):
+            key = row["points"], row["side"]
+            if "fill" in row:
+                own = one(lines(record, "levels"), points=key[0], side=key[1], order="natural")["ms"]
+            else:
+                own = 1e3 * solve(lines(record), *key, order="metis")["seconds"]
+            found[(*key, "fill" in row)] = 1e3 * row["seconds"], own
+    for (points, side, incomplete), (spsv, own) in sorted(found.items(), key=lambda item: item[0][2]):
+        times, name = spsv / own, NAMES.get((points, side), f"{points} points, {side}^3")
+        if incomplete:
+            yield f"ILU(0) of {name}", "natural", times, spsv, own, f"1: {word(times >= 1)}"
+        else:
+            yield name, "METIS", times, spsv, own, "" if points == 5 else f"90: {word(times >= 90)}"
 
 
 def spsv_on_h100():
@@ -146,9 +161,9 @@ def spsv_on_h100():
             yield name, order, times, 1e3 * row["seconds"], ours, asked
 
 
-def mean_beside_spsv():
-    """The geometric mean of all supernodal factors that were measured beside it on an H100."""
-    times = [times for name, _, times, *_ in spsv_on_h100() if "ILU" not in name]
+def mean_beside_spsv(rows):
+    """The geometric mean of all supernodal factors that were measured beside it on a card."""
+    times = [times for name, _, times, *_ in rows if "ILU" not in name]
     return len(times), math.prod(times) ** (1 / len(times))
 
 
@@ -237,6 +252,7 @@ def test_the_page_names_its_records():
         FIRST,
         BESIDE,
         PREDICTED,
+        SPSV,
         H100,
         TRUST,
         GPU_TRUST,
@@ -250,8 +266,20 @@ def test_what_is_said_of_means_and_of_the_model():
     count, mean = mean_of_large()
     assert f"of the {count} factors with 1e8 entries or more is {100 * mean:.0f} % (asked 70 %: " in page
     assert not mean >= 0.7 and "(asked 70 %: missed)" in page
-    count, mean = mean_beside_spsv()
-    assert f"geometric mean of these {count} on H100 is {mean:.0f} (asked 25: {word(mean >= 25)})" in page
+    for rows, where in ((spsv_on_h200, "on H200"), (spsv_on_h100, "on H100")):
+        count, mean = mean_beside_spsv(rows())
+        assert f"of {count} factors {where} is {mean:.0f} (asked 25: {word(mean >= 25)})" in page
+        assert all(times > 1 for _, _, times, *_ in rows())
+    analyses = [
+        one(lines(SPSV, "spsv"), points=points, side=side)["analysis_seconds"]
+        for points, side in ((7, 64), (27, 50), (7, 100))
+    ]
+    assert (
+        "analysis takes {:.1f} s at 64^3, {:.0f} s of 27 points at 50^3 and {:.0f} s at 100^3".format(
+            *analyses
+        )
+        in page
+    )
     structures, right, figures, error, loss = of_the_model()
     part = f"{100 * right / structures:.0f} % (asked 85 %: {word(right >= 0.85 * structures)})"
     assert f"Of {structures} solves the best number of GPUs was named for {right}, {part}" in page
@@ -343,16 +371,9 @@ def test_why_the_program_is_as_fast_in_planes_and_what_would_close_it():
     assert f"took {wide:.3f} ms instead of {usual:.3f} in METIS's order" in page
 
 
-def test_what_there_is_of_incomplete_factors_on_h200():
-    (row,) = (row for row in lines(BESIDE, "spsv") if "fill" in row)
-    assert (row["points"], row["side"], row["fill"]) == (7, 128, "0")
-    said = f"On an H200 SpSV takes {ms(row)} ms with ILU(0) of 7 points, 128^3"
-    assert said in PAGE.read_text(encoding="utf-8")
-    for record in (FOUR, NOW, FIRST, BESIDE):  # ours: as long as the page says that there is none
-        assert not [row for row in lines(record, "triangular_by_levels")]
-
-
 if __name__ == "__main__":
     for table in TABLES:
         print(*table(), sep="\n", end="\n\n")
-    print(mean_of_large(), mean_beside_spsv(), of_the_model())
+    print(
+        mean_of_large(), [mean_beside_spsv(rows()) for rows in (spsv_on_h200, spsv_on_h100)], of_the_model()
+    )
