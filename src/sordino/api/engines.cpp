@@ -14,6 +14,7 @@
 #endif
 #if SORDINO_WITH_CUDA
 #include "sordino/api/cuda/engines.hpp"
+#include "sordino/api/cuda/expect_vectors.hpp"
 #include "sordino/api/cuda/gpus_of.hpp"
 #endif
 
@@ -101,6 +102,12 @@ std::vector<int> gpus_of([[maybe_unused]] Engine& engine) {
   return cuda::gpus_of(engine);
 #else
   return {-1};
+#endif
+}
+
+void expect_vectors([[maybe_unused]] Rank& rank, [[maybe_unused]] i64 bytes) {
+#if SORDINO_WITH_CUDA
+  cuda::expect_vectors(rank, bytes);
 #endif
 }
 

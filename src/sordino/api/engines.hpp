@@ -34,6 +34,9 @@ EngineChoice make_engine(const Options& options, const Machine& machine, Process
 /// there are none.
 std::vector<int> gpus_of(Engine& engine);
 
+/// Vectors of so many bytes in all are to follow on the rank: a device's memory for them is taken at once, if it has it.
+void expect_vectors(Rank& rank, i64 bytes);
+
 /// Of this run: what MPI says, which is initialised where a launcher started this process; 1 without MPI.
 int number_of_processes();
 

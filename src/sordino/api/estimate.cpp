@@ -7,6 +7,7 @@
 #include "sordino/linalg/single_operator.hpp"
 #include "sordino/precond/grid_levels.hpp"
 #include "sordino/precond/polynomial_smoother.hpp"
+#include "sordino/precond/vector_bytes.hpp"
 #include "sordino/runtime/host/engine.hpp"
 
 namespace sordino {
@@ -141,7 +142,6 @@ i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool dev
   for (int l = 0; l + 1 < levels.count(); l++) {
     const Partition& p = levels.partition(l);
     const CsrView A = levels.matrix(l);
-    const i64 again = second_visits ? 1 : 0, own = l == 0 ? 0 : 1 + again, operands = l == 0 ? 2 : 2 + again;
     const Diagonals& diagonals = l == 0 ? choice.storage.diagonals : levels.diagonals(l);
     const i64 ghosts = ghosts_of(A, p, rank, diagonals, seen, ++mark);
     if (levels.precision(l) != CyclePrecision::full) {
@@ -149,9 +149,7 @@ i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool dev
       if (l > 0 && !device) bytes += bytes_of_arrays(slice_of(A, p, rank));
       continue;
     }
-    const SmootherSize smoother = levels.smoother_size(l, rank, ghosts, device);
-    bytes += 8 * ((own + operands) * p.rows(rank) + operands * smoother.ghosts) + smoother.bytes +
-             levels.transfer_bytes(l, rank, device);
+    bytes += vector_bytes(levels, l, second_visits, rank, ghosts, device);
     if (l == 0) bytes -= PolynomialSmoother::size_of(levels.degree(), p.rows(rank), ghosts).bytes;  // which were counted
     if (l > 0) bytes += of_matrix(A, p, diagonals);
     const bool is_made = by_fields && l > 0 && p.n > GridLevels::most_on_host;

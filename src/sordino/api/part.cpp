@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "sordino/api/engines.hpp"
 #include "sordino/api/factorizing.hpp"
 #include "sordino/api/grid_choice.hpp"
 #include "sordino/api/hmatrix_diagonal.hpp"
@@ -12,6 +13,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/range.hpp"
 #include "sordino/hmatrix/block_jacobi.hpp"
+#include "sordino/precond/vector_bytes.hpp"
 #include "sordino/solvers/complex_inner_bicgstab.hpp"
 #include "sordino/solvers/inner_bicgstab.hpp"
 
@@ -219,6 +221,13 @@ std::unique_ptr<Preconditioner> inner_bicgstab_of(Part& p, Rank& rank, const hma
   return std::make_unique<GivenOperator>(std::make_unique<Inner>(rank, std::move(coarse), inverse, steps));
 }
 
+/// Of a cycle, and of the method around it: r, z, p, A p and the best x at least.
+void expect_vectors_of(Rank& rank, const Choice& c, bool second_visits) {
+  const i64 of_method = 5 * i64(sizeof(double)) * c.levels->partition(0).rows(rank.id());
+  const bool device = rank.engine().is_device();
+  expect_vectors(rank, of_method + made_vector_bytes(*c.levels, second_visits, rank.id(), device));
+}
+
 void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatrix* scaled, const Choice& c,
                           const Partition& partition, const Options& o) {
   Range range("set up the preconditioner");
@@ -243,6 +252,7 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
     p.ilu = ilu.get();
     p.M = std::make_unique<GivenOperator>(std::move(ilu));
   } else if (c.levels) {
+    expect_vectors_of(rank, c, o.cycle != "v");
     auto multigrid = std::make_unique<Multigrid>(rank, *p.A, c.levels, cycle_of(o.cycle), c.storage.diagonals);
     p.multigrid = multigrid.get();
     p.M = std::make_unique<GivenOperator>(std::move(multigrid));

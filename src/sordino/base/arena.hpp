@@ -24,7 +24,7 @@ class Arena {
   Arena(const Arena&) = delete;
 
   static i64 padded(i64 bytes) { return multiple(std::max<i64>(bytes, 1), alignment); }
-  /// Arrays that follow want so many bytes in all, each padded(): the next piece has room for them.
+  /// Arrays that follow want so many bytes in all, each padded(): the next piece has room for them, if they are to be had.
   void expect(i64 bytes) { expected_ = bytes; }
   /// Not written yet. Null: there are not so many bytes.
   char* give(i64 bytes) {
@@ -60,11 +60,11 @@ class Arena {
     return memory;
   }
 
-  /// In the end without spare bytes.
+  /// In the end for nothing that may follow.
   bool add_for(i64 bytes) {
-    bytes = std::max(bytes, std::exchange(expected_, 0));
+    const i64 all = std::max(bytes, std::exchange(expected_, 0));
     const i64 spare = std::max<i64>(std::min(most_spare_, given_ / 8) - (taken() - given_), 0);
-    for (i64 wanted : {multiple(bytes + spare, unit_), multiple(bytes, unit_), bytes})
+    for (i64 wanted : {multiple(all + spare, unit_), multiple(all, unit_), multiple(bytes, unit_), bytes})
       if (char* const memory = take_(wanted)) {
         pieces_.push_back({memory, wanted, 0});
         return true;

@@ -6,6 +6,7 @@
 
 #include "sordino/base/large_vector.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/linalg/columns_outside.hpp"
 #include "sordino/linalg/csr_layout.hpp"
 #include "sordino/linalg/row_space.hpp"
 
@@ -61,7 +62,7 @@ void CsrOperator::find_halo(Rank& rank, const Partition& partition, const std::v
 Split CsrOperator::split_in_order(const Space& space, const Diagonals& diagonals, i64 n) const {
   i64 low = 0, high = slice_.rows;
   for (i64 offset : diagonals.offsets) {
-    if (columns_outside({{offset}}, n, slice_.first_row, slice_.rows).empty()) continue;
+    if (columns_outside(offset, n, slice_.first_row, slice_.rows).count() == 0) continue;
     low = std::max(low, -offset), high = std::min(high, slice_.rows - offset);
   }
   return split_at(space, low, high);

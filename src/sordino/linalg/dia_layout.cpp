@@ -5,6 +5,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/base/range.hpp"
+#include "sordino/linalg/columns_outside.hpp"
 #include "sordino/linalg/csr_layout.hpp"
 #include "sordino/linalg/entry_diagonals.hpp"
 #include "sordino/linalg/row_kinds.hpp"
@@ -22,10 +23,10 @@ std::size_t diagonals_behind(const Diagonals& diagonals) {
 
 /// Where the columns of a diagonal outside of the slice lie: row i's is storage row i + this.
 i32 ghost_shift(i64 offset, i64 n, i64 first, i64 rows, const std::vector<i64>& ghosts) {
-  auto outside = columns_outside({{offset}}, n, first, rows);
-  if (outside.empty()) return 0;
-  i64 place = std::lower_bound(ghosts.begin(), ghosts.end(), outside.front()) - ghosts.begin();
-  return i32(rows + place - (outside.front() - offset - first));
+  const ColumnRange outside = columns_outside(offset, n, first, rows);
+  if (outside.count() == 0) return 0;
+  i64 place = std::lower_bound(ghosts.begin(), ghosts.end(), outside.begin) - ghosts.begin();
+  return i32(rows + place - (outside.begin - offset - first));
 }
 
 }  // namespace

@@ -178,17 +178,4 @@ void require_few_places(i64 stored) {
   if (stored > i64(~u32(0))) throw Error(Errc::unsupported, "a rank's diagonals hold more than 2^32 values: use more ranks");
 }
 
-std::vector<i64> columns_outside(const Diagonals& diagonals, i64 n, i64 first, i64 rows) {
-  std::vector<i64> columns;
-  i64 end = first + rows;
-  for (i64 offset : diagonals.offsets) {
-    i64 from = std::max<i64>(offset < 0 ? first + offset : std::max(end, first + offset), 0);
-    i64 to = std::min(offset < 0 ? std::min(first, end + offset) : end + offset, n);
-    for (i64 column = from; column < to; column++) columns.push_back(column);
-  }
-  if (!std::is_sorted(columns.begin(), columns.end())) std::sort(columns.begin(), columns.end());
-  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-  return columns;
-}
-
 }  // namespace sordino

@@ -4,13 +4,34 @@
 
 #include "sordino/comm/communicator.hpp"
 #include "sordino/comm/delivery.hpp"
+#include "sordino/runtime/sent_runs.hpp"
 
 namespace sordino {
 namespace {
 
 constexpr int channel = 1;
 
-bool contiguous(const std::vector<i32>& rows) { return rows.empty() || rows.back() - rows.front() + 1 == i32(rows.size()); }
+/// A rank's needs by runs: the first row of each, and how many follow one another.
+void add_runs(std::vector<i64>& words, const i64* rows, i64 count) {
+  for (i64 k = 0; k < count;) {
+    i64 n = 1;
+    while (k + n < count && rows[k + n] == rows[k] + n) n++;
+    words.insert(words.end(), {rows[k], n});
+    k += n;
+  }
+}
+
+/// Of such words, from the second one on, the rows that are to be sent.
+void take_runs(const std::vector<i64>& words, i64 first_row, ExchangePeer& p) {
+  for (std::size_t k = 1; k < words.size(); k += 2) p.send_count += i32(words[k + 1]);
+  if (words.size() <= 3) {
+    p.send_first = words.size() == 1 ? 0 : i32(words[1] - first_row);
+    return;
+  }
+  p.send_rows.reserve(std::size_t(p.send_count));
+  for (std::size_t k = 1; k < words.size(); k += 2)
+    for (i64 row = words[k]; row < words[k] + words[k + 1]; row++) p.send_rows.push_back(i32(row - first_row));
+}
 
 /// Whose rows these are, in order.
 std::vector<int> owners(const Partition& part, const std::vector<i64>& ghosts) {
@@ -34,7 +55,7 @@ void trade_needs(Rank& rank, const Partition& part, const Space& space, const st
   std::vector<Dispatch> letters;
   for (int q : owners(part, ghosts)) {
     Dispatch& l = letters.emplace_back(Dispatch{.to = q, .words = {space.rows + place(q)}});
-    l.words.insert(l.words.end(), ghosts.begin() + place(q), ghosts.begin() + place(q + 1));
+    add_runs(l.words, ghosts.data() + place(q), place(q + 1) - place(q));
   }
   const std::vector<Dispatch> needs = deliver(rank, channel, std::move(letters));
   auto need = needs.begin();
@@ -45,13 +66,8 @@ void trade_needs(Rank& rank, const Partition& part, const Space& space, const st
     p.recv_count = i32(place(q + 1) - place(q));
     if (need != needs.end() && need->from == q) {
       p.remote_first = i32(need->words[0]);
-      p.send_count = i32(need->words.size()) - 1;
-      for (i32 k = 1; k <= p.send_count; k++) p.send_rows.push_back(i32(need->words[std::size_t(k)] - space.first_row));
+      take_runs(need->words, space.first_row, p);
       need++;
-    }
-    if (contiguous(p.send_rows)) {
-      p.send_first = p.send_rows.empty() ? 0 : p.send_rows[0];
-      p.send_rows.clear();
     }
     x.peers.push_back(std::move(p));
   }
@@ -70,7 +86,8 @@ Split producer_split(const Space& space, const Exchange& x) {
     return std::upper_bound(space.tile_rows.begin(), space.tile_rows.end(), row) - space.tile_rows.begin() - 1;
   };
   for (auto& p : x.peers)
-    for (i32 k = 0; k < p.send_count; k++) sent[tile(p.send_row(k))] = 1;
+    for_sent_runs(
+        p, [&](RowRange rows, i32) { std::fill(sent.begin() + tile(rows.begin), sent.begin() + tile(rows.end - 1) + 1, 1); });
   auto [first, rest] = split_tiles(space, sent);
   return {first, rest};
 }

@@ -10,6 +10,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/large_array.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/linalg/columns_outside.hpp"
 
 namespace sordino {
 namespace {
@@ -33,10 +34,10 @@ std::optional<std::vector<i32>> ghost_shifts(const Diagonals& diagonals, i64 n, 
                                              const PairedPlaces& places) {
   std::vector<i32> shifts;
   for (i64 offset : diagonals.offsets) {
-    const std::vector<i64> outside = columns_outside({{offset}}, n, slice.first_row, slice.rows);
+    const ColumnRange outside = columns_outside(offset, n, slice.first_row, slice.rows);
     const auto shift = [&](i64 column) { return places.of(column) - (column - offset - slice.first_row); };
-    shifts.push_back(outside.empty() ? 0 : i32(shift(outside.front())));
-    for (i64 column : outside)
+    shifts.push_back(outside.count() == 0 ? 0 : i32(shift(outside.begin)));
+    for (i64 column = outside.begin; column < outside.end; column++)
       if (shift(column) != shifts.back()) return {};
   }
   return shifts;
@@ -225,7 +226,7 @@ SingleOperator::SingleOperator(Rank& rank, const CsrView& A, const Partition& pa
   const i64 begin = slice_.first_row, end = begin + slice_.rows;
   std::vector<i64> leaving;
   for (i64 offset : mine.offsets)
-    if (!columns_outside({{offset}}, A.n, begin, slice_.rows).empty()) leaving.push_back(offset);
+    if (columns_outside(offset, A.n, begin, slice_.rows).count() > 0) leaving.push_back(offset);
   const auto is_outside = [&](i64 column) { return column < begin || column >= end; };
   const auto needs_ghosts = [&](i64 row) {
     if (!mine.empty()) return std::any_of(leaving.begin(), leaving.end(), [&](i64 o) { return is_outside(row + o); });

@@ -82,6 +82,15 @@ TEST("arena: what is expected is taken at once, to the byte") {
   CHECK(arena.pieces() == 2);
 }
 
+TEST("arena: what is expected is not to be had, and what is asked for is given all the same") {
+  Source source{100'000};
+  Arena arena(source.take(), 1 << 12, 1 << 16);
+  arena.expect(1 << 20);
+  CHECK(arena.give(5000) != nullptr);
+  CHECK(arena.taken() == 2 << 12);
+  CHECK(arena.give(5000) != nullptr);
+}
+
 TEST("arena: spare memory is an eighth at most, and given up where there is none; then nothing is given") {
   Source source{1 << 20};
   Arena arena(source.take(), 1 << 12, 1 << 16);

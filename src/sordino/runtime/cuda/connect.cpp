@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sordino/runtime/cuda/state.hpp"
+#include "sordino/runtime/sent_runs.hpp"
 
 namespace sordino::cuda {
 namespace {
@@ -12,12 +13,7 @@ constexpr i32 most_rows = 0x7fffffff - (1 << 20);  // a stride beyond the last r
 
 // Contiguous pieces of what goes to one peer, biased so that own row i goes to to[i].
 void add_segments(std::vector<Segment>& segments, const ExchangePeer& p, double* place) {
-  for (i32 k = 0; k < p.send_count;) {
-    i32 first = p.send_row(k), n = 1;
-    while (k + n < p.send_count && p.send_row(k + n) == first + n) n++;
-    segments.push_back({place + k - first, first, n});
-    k += n;
-  }
+  for_sent_runs(p, [&](RowRange rows, i32 k) { segments.push_back({place + k - rows.begin, rows.begin, rows.size()}); });
 }
 
 std::vector<std::pair<i32, i32>> merge(const std::vector<RowRange>& ranges) {

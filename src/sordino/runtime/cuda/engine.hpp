@@ -137,6 +137,8 @@ class CudaEngine final : public Engine {
   bool is_device() const override { return true; }
   bool shares_devices() const;
   int gpu() const;  // CUDA's number of the first local rank's
+  /// So many bytes of vectors are to follow on the rank, and are taken with the first one. Not where other processes map them.
+  void expect_vectors(Rank& rank, i64 bytes);
   Carrier carrier(int from, int to) const override;
   Machine described() const override;
   RankRange node_of(int rank) const override;  // the ranks of its process

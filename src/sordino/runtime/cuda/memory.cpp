@@ -112,9 +112,6 @@ void State::free_memory(RankState& r, bool others_map) {
     for (auto& c : *channels)
       for (cudaEvent_t e : c->event)
         if (e) cudaEventDestroy(e);
-  cudaFree(r.control);
-  cudaFreeHost(r.staging);
-  cudaFreeHost(r.window);
   for (cudaStream_t s : {r.stream, r.courier, r.copies})
     if (s) cudaStreamDestroy(s);
   cudaSetDevice(before);
@@ -158,6 +155,10 @@ void CudaEngine::allocate(Rank& rank, int vector) {
   std::lock_guard lock(state_->mutex);
   r.vectors.push_back(v);
   state_->add_channel(r.vector_channels, r);
+}
+
+void CudaEngine::expect_vectors(Rank& rank, i64 bytes) {
+  if (!state_->maps_memory() && !state_->arena) state_->of(rank).kept.expect(bytes);
 }
 
 // One piece a reduction: everybody's packets of two epochs; my thread blocks' packets, or my tiles' sums and how many of

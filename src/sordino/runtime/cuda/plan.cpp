@@ -16,17 +16,6 @@ void limit(const Command& c, std::size_t n, int most, const char* what) {
 
 }  // namespace
 
-void RowSet::add(const std::vector<RowRange>& ranges) { ranges_.insert(ranges_.end(), ranges.begin(), ranges.end()); }
-
-void RowSet::sort() {
-  std::sort(ranges_.begin(), ranges_.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
-}
-
-bool RowSet::has(i32 row) const {
-  auto after = std::upper_bound(ranges_.begin(), ranges_.end(), row, [](i32 x, auto& r) { return x < r.begin; });
-  return after != ranges_.begin() && row < (after - 1)->end;
-}
-
 Plan::Plan(State& state, Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
            const std::vector<int>& scalar_map)
     : state_(state), rank_(rank), mine_(state.of(rank)), rec_(recording), order_(state.order()) {
@@ -294,10 +283,10 @@ bool Plan::can_send_by_rows(const Outline& o, int logical) const {
     if (g.puts) break;
   }
   computed.sort();
+  bool all = true;
   for (auto& p : rank_.vectors()[logical].exchange->peers)
-    for (i32 k = 0; k < p.send_count; k++)
-      if (!computed.has(p.send_row(k))) return false;
-  return true;
+    for_sent_runs(p, [&](RowRange rows, i32) { all = all && computed.has_all(rows); });
+  return all;
 }
 
 // Every block of a command begins with a look at sums and ends with a packet, and those that find no place while the command

@@ -3,19 +3,10 @@
 #include "sordino/runtime/contains.hpp"
 #include "sordino/runtime/cuda/state.hpp"
 #include "sordino/runtime/cuda/table.hpp"
+#include "sordino/runtime/row_set.hpp"
+#include "sordino/runtime/sent_runs.hpp"
 
 namespace sordino::cuda {
-
-/// Rows of several ranges, to be asked for single ones.
-class RowSet {
- public:
-  void add(const std::vector<RowRange>& ranges);
-  void sort();  // before asking
-  bool has(i32 row) const;
-
- private:
-  std::vector<RowRange> ranges_;
-};
 
 /// What NCCL's messages take away behind a launch: rows of vectors, and a rank's parts of a reduction.
 struct Parcel {

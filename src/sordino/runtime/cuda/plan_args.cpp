@@ -113,9 +113,10 @@ bool Plan::group_sends(const Outline& o, int group) const {
   for (int v : o.puts) {
     if (can_send_itself(o, v)) return true;
     if (!contains(o.command->writes, v)) continue;
+    bool some = false;
     for (auto& p : rank_.vectors()[v].exchange->peers)
-      for (i32 k = 0; k < p.send_count; k++)
-        if (rows.has(p.send_row(k))) return true;
+      for_sent_runs(p, [&](RowRange sent, i32) { some = some || rows.has_some(sent); });
+    if (some) return true;
   }
   return false;
 }

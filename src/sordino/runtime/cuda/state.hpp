@@ -307,6 +307,7 @@ struct State {
   Arena* arena = nullptr;         // of it, for this engine
   std::unique_ptr<RowPort> rows;  // between ranks, outside of recordings
   bool pulse_is_pinned = false;
+  void* pinned = nullptr;  // where staging and windows of all ranks lie
   std::vector<std::unique_ptr<RankState>> ranks;
   std::vector<std::unique_ptr<Rank>> public_ranks;  // what a job sees of them
   std::atomic<bool> told{false};                    // the cause of a failure, to a caller
