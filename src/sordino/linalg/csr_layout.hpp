@@ -11,6 +11,7 @@
 #include "sordino/base/large_array.hpp"
 #include "sordino/linalg/box_rows.hpp"
 #include "sordino/linalg/csr_operator.hpp"
+#include "sordino/linalg/ghost_ranges.hpp"
 #include "sordino/linalg/stencil_rows.hpp"
 
 namespace sordino {
@@ -24,7 +25,7 @@ struct CsrOperator::Layout {
   Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts, i32 first, i64 own,
          const Diagonals& diagonals);
   /// The same of a matrix that is made by them.
-  Layout(Rank& rank, const MadeRows& A, const CsrSlice& slice, const std::vector<i64>& ghosts);
+  Layout(Rank& rank, const MadeRows& A, const CsrSlice& slice, const GhostRanges& ghosts);
   /// By diagonals that the rows are not in the order of: `columns` are storage rows, [nnz].
   Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const i32* columns, i32 first, i64 own,
          const Diagonals& diagonals);
@@ -77,8 +78,7 @@ struct CsrOperator::Layout {
   void upload_staged() { rank_.engine().upload(rank_, device_values_, staging_.data(), staged_ * sizeof(double)); }
   std::size_t entries() const { return ptr_[ptr_.size() - 1]; }
   double* reserve_values(std::size_t entries);
-  DiagonalPlaces begin_diagonals(const Diagonals& diagonals, i64 n, const CsrSlice& slice, const std::vector<i64>& ghosts,
-                                 i64 own);
+  DiagonalPlaces begin_diagonals(const Diagonals& diagonals, i64 n, const CsrSlice& slice, const GhostRanges& ghosts, i64 own);
   template <class Entries>
   void keep_diagonals(const Entries& entries, const CsrSlice& slice, std::size_t ghosts, i32 first, i64 own);
   void reserve_places(i64 stored);

@@ -6,7 +6,6 @@
 
 #include "sordino/base/large_vector.hpp"
 #include "sordino/base/parallel.hpp"
-#include "sordino/linalg/columns_outside.hpp"
 #include "sordino/linalg/csr_layout.hpp"
 #include "sordino/linalg/row_space.hpp"
 
@@ -46,9 +45,10 @@ CsrOperator::CsrOperator(Rank& rank, const MadeRows& A, const Partition& partiti
   slice_.first_row = partition.first_row(rank.id());
   slice_.rows = partition.rows(rank.id());
   slice_.entries = A.entries(slice_.first_row, slice_.rows);
-  const auto ghosts = columns_outside(A.diagonals, A.n, slice_.first_row, slice_.rows);
+  const GhostRanges ghosts(ranges_outside(A.diagonals, A.n, slice_.first_row, slice_.rows));
   split_ = split_in_order(rank.space(space_), A.diagonals, A.n);
-  find_halo(rank, partition, ghosts);
+  exchange_ = make_halo(rank, partition, rank.space(space_), ghosts);
+  exchange_.consumer = split_;
   layout_ = std::make_unique<Layout>(rank, A, slice_, ghosts);
 }
 

@@ -5,7 +5,6 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/base/range.hpp"
-#include "sordino/linalg/columns_outside.hpp"
 #include "sordino/linalg/csr_layout.hpp"
 #include "sordino/linalg/entry_diagonals.hpp"
 #include "sordino/linalg/row_kinds.hpp"
@@ -22,18 +21,17 @@ std::size_t diagonals_behind(const Diagonals& diagonals) {
 }
 
 /// Where the columns of a diagonal outside of the slice lie: row i's is storage row i + this.
-i32 ghost_shift(i64 offset, i64 n, i64 first, i64 rows, const std::vector<i64>& ghosts) {
+i32 ghost_shift(i64 offset, i64 n, i64 first, i64 rows, const GhostRanges& ghosts) {
   const ColumnRange outside = columns_outside(offset, n, first, rows);
   if (outside.count() == 0) return 0;
-  i64 place = std::lower_bound(ghosts.begin(), ghosts.end(), outside.begin) - ghosts.begin();
-  return i32(rows + place - (outside.begin - offset - first));
+  return i32(rows + ghosts.place(outside.begin) - (outside.begin - offset - first));
 }
 
 }  // namespace
 
 /// Where values of the slice lie, and their columns.
 DiagonalPlaces CsrOperator::Layout::begin_diagonals(const Diagonals& diagonals, i64 n, const CsrSlice& slice,
-                                                    const std::vector<i64>& ghosts, i64 own) {
+                                                    const GhostRanges& ghosts, i64 own) {
   const auto& offsets = diagonals.offsets;
   DiagonalPlaces places(diagonals, slice.rows);
   require_few_places(places.stored);
@@ -63,7 +61,7 @@ void CsrOperator::Layout::keep_diagonals(const Entries& entries, const CsrSlice&
 CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts, i32 first,
                             i64 own, const Diagonals& diagonals)
     : rank_(rank), words_(1), viewed_(nullptr) {
-  DiagonalPlaces places = begin_diagonals(diagonals, A.n, slice, ghosts, own);
+  DiagonalPlaces places = begin_diagonals(diagonals, A.n, slice, GhostRanges(ghosts), own);
   reserve_places(places.stored);
   if (diagonals.constant)
     keep_diagonals(shared_entries(A, slice, diagonals), slice, ghosts.size(), first, own);
@@ -72,7 +70,7 @@ CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice,
 }
 
 /// What a device keeps is never on the host.
-CsrOperator::Layout::Layout(Rank& rank, const MadeRows& A, const CsrSlice& slice, const std::vector<i64>& ghosts)
+CsrOperator::Layout::Layout(Rank& rank, const MadeRows& A, const CsrSlice& slice, const GhostRanges& ghosts)
     : rank_(rank), words_(1), viewed_(nullptr) {
   const DiagonalPlaces places = begin_diagonals(A.diagonals, A.n, slice, ghosts, slice.rows);
   staged_ = std::size_t(places.stored);
@@ -86,7 +84,7 @@ CsrOperator::Layout::Layout(Rank& rank, const MadeRows& A, const CsrSlice& slice
     if (slice.rows > 0) fill(diagonals, slice.first_row, slice.rows, to);
   };
   fill_(values);
-  keep_diagonals(OwnEntries{values, A.diagonals.symmetric, i64(staged_)}, slice, ghosts.size(), 0, slice.rows);
+  keep_diagonals(OwnEntries{values, A.diagonals.symmetric, i64(staged_)}, slice, std::size_t(ghosts.count()), 0, slice.rows);
 }
 
 void CsrOperator::Layout::reserve_places(i64 stored) {

@@ -4,22 +4,13 @@
 
 #include "sordino/comm/communicator.hpp"
 #include "sordino/comm/delivery.hpp"
+#include "sordino/linalg/ghost_ranges.hpp"
 #include "sordino/runtime/sent_runs.hpp"
 
 namespace sordino {
 namespace {
 
 constexpr int channel = 1;
-
-/// A rank's needs by runs: the first row of each, and how many follow one another.
-void add_runs(std::vector<i64>& words, const i64* rows, i64 count) {
-  for (i64 k = 0; k < count;) {
-    i64 n = 1;
-    while (k + n < count && rows[k + n] == rows[k] + n) n++;
-    words.insert(words.end(), {rows[k], n});
-    k += n;
-  }
-}
 
 /// Of such words, from the second one on, the rows that are to be sent.
 void take_runs(const std::vector<i64>& words, i64 first_row, ExchangePeer& p) {
@@ -34,11 +25,20 @@ void take_runs(const std::vector<i64>& words, i64 first_row, ExchangePeer& p) {
 }
 
 /// Whose rows these are, in order.
-std::vector<int> owners(const Partition& part, const std::vector<i64>& ghosts) {
+std::vector<int> owners(const Partition& part, const GhostRanges& ghosts) {
   std::vector<int> ranks;
-  for (auto at = ghosts.begin(); at != ghosts.end(); at = std::lower_bound(at, ghosts.end(), part.first_row(ranks.back() + 1)))
-    ranks.push_back(part.owner(*at));
+  for (const ColumnRange& range : ghosts.ranges())
+    for (i64 row = range.begin; row < range.end; row = part.first_row(ranks.back() + 1))
+      if (const int owner = part.owner(row); ranks.empty() || ranks.back() != owner) ranks.push_back(owner);
   return ranks;
+}
+
+/// Those between these rows, by runs: the first row of each, and how many follow one another.
+void add_runs(const GhostRanges& ghosts, i64 begin, i64 end, std::vector<i64>& words) {
+  for (const ColumnRange& range : ghosts.ranges()) {
+    const i64 first = std::max(range.begin, begin), last = std::min(range.end, end);
+    if (first < last) words.insert(words.end(), {first, last - first});
+  }
 }
 
 /// The ranks between which and this one rows go: those that it needs rows of, and those that wrote to it. In order.
@@ -50,12 +50,12 @@ std::vector<int> neighbours(std::vector<int> owners, const std::vector<Dispatch>
 }
 
 // Who needs rows of another rank tells it which, preceded by the storage row where they shall land.
-void trade_needs(Rank& rank, const Partition& part, const Space& space, const std::vector<i64>& ghosts, Exchange& x) {
-  auto place = [&](int q) { return std::lower_bound(ghosts.begin(), ghosts.end(), part.first_row(q)) - ghosts.begin(); };
+void trade_needs(Rank& rank, const Partition& part, const Space& space, const GhostRanges& ghosts, Exchange& x) {
+  auto place = [&](int q) { return ghosts.place(part.first_row(q)); };
   std::vector<Dispatch> letters;
   for (int q : owners(part, ghosts)) {
     Dispatch& l = letters.emplace_back(Dispatch{.to = q, .words = {space.rows + place(q)}});
-    add_runs(l.words, ghosts.data() + place(q), place(q + 1) - place(q));
+    add_runs(ghosts, part.first_row(q), part.first_row(q + 1), l.words);
   }
   const std::vector<Dispatch> needs = deliver(rank, channel, std::move(letters));
   auto need = needs.begin();
@@ -108,8 +108,12 @@ std::pair<std::vector<RowRange>, std::vector<RowRange>> split_tiles(const Space&
 }
 
 Exchange make_halo(Rank& rank, const Partition& partition, const Space& space, const std::vector<i64>& ghosts) {
+  return make_halo(rank, partition, space, GhostRanges(ghosts));
+}
+
+Exchange make_halo(Rank& rank, const Partition& partition, const Space& space, const GhostRanges& ghosts) {
   Exchange x;
-  x.ghosts = i32(ghosts.size());
+  x.ghosts = i32(ghosts.count());
   trade_needs(rank, partition, space, ghosts, x);
   trade_places(rank, x);
   x.producer = producer_split(space, x);

@@ -22,12 +22,11 @@ std::vector<i64> HeldLayers::ghosts() const {
   return layers;
 }
 
-std::vector<i64> ghost_rows(const Layers& level, int rank) {
+GhostRanges ghost_rows(const Layers& level, int rank) {
   const i64 layer = rows_of_layer(level.cells);
-  std::vector<i64> rows;
-  for (i64 number : HeldLayers(level, rank).ghosts())
-    for (i64 i = 0; i < layer; i++) rows.push_back(number * layer + i);
-  return rows;
+  std::vector<ColumnRange> rows;
+  for (i64 number : HeldLayers(level, rank).ghosts()) rows.push_back({number * layer, (number + 1) * layer});
+  return GhostRanges(std::move(rows));
 }
 
 }  // namespace sordino

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sordino/linalg/csr_operator.hpp"
+#include "sordino/linalg/ghost_ranges.hpp"
 #include "sordino/linalg/halo.hpp"
 #include "sordino/linalg/single_operator.hpp"
 #include "sordino/precond/grid_levels.hpp"
@@ -31,21 +32,19 @@ struct HeldLayers {
   std::vector<i64> ghosts() const;
 };
 
-std::vector<i64> ghost_rows(const Layers& level, int rank);
+GhostRanges ghost_rows(const Layers& level, int rank);
 
 /// Who owns a level's words, which of others a rank has ghosts of, and where those of rows lie among the numbers of vectors.
 template <class V>
 struct LayerWords {
   const Partition& partition;
   int rank;
-  std::vector<i64> ghosts;
+  GhostRanges ghosts;
 
   LayerWords(const Layers& level, int of_rank)
       : partition(level.partition), rank(of_rank), ghosts(ghost_rows(level, of_rank)) {}
-  i64 of(i64 row) const {
-    return partition.rows(rank) + (std::lower_bound(ghosts.begin(), ghosts.end(), row) - ghosts.begin());
-  }
-  i64 held() const { return partition.rows(rank) + i64(ghosts.size()); }
+  i64 of(i64 row) const { return partition.rows(rank) + ghosts.place(row); }
+  i64 held() const { return partition.rows(rank) + ghosts.count(); }
   Exchange halo(Rank& on, int space) const { return make_halo(on, partition, on.space(space), ghosts); }
 };
 
@@ -54,7 +53,8 @@ struct LayerWords<Singles> {
   int rank;
   PairedPlaces places;
 
-  LayerWords(const Layers& level, int of_rank) : rank(of_rank), places(level.partition, of_rank, ghost_rows(level, of_rank)) {}
+  LayerWords(const Layers& level, int of_rank)
+      : rank(of_rank), places(level.partition, of_rank, ghost_rows(level, of_rank).rows()) {}
   i64 of(i64 row) const { return places.of(row); }
   i64 held() const { return places.words().rows(rank) + i64(places.ghosts().size()); }
   Exchange halo(Rank& on, int space) const { return make_halo(on, places.words(), on.space(space), places.ghosts()); }

@@ -45,6 +45,10 @@ GridSlabs::GridSlabs(const GridMatrix& A, const std::vector<int>& gpus, std::sha
   for (int gpu : gpus) makers_.push_back(grid_maker(gpu));
 }
 
+GridSlabs::~GridSlabs() {
+  for_slabs([&](std::size_t k) { makers_[k] = nullptr; });
+}
+
 std::array<double, 3> GridSlabs::strengths() {
   for (const auto& maker : makers_)
     if (maker->reads(A_.diagonal)) return maker->strengths(A_);

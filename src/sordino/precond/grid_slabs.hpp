@@ -50,6 +50,7 @@ class GridSlabs {
   /// Of a matrix in memory of the host or of one GPU. `gpus`: CUDA's numbers of those that make slabs; {-1}: the host's
   /// threads. `fields`: what is kept as long as this.
   GridSlabs(const GridMatrix& A, const std::vector<int>& gpus, std::shared_ptr<const void> fields = nullptr);
+  ~GridSlabs();  // makers free their memory at the same time, too
   const Extents& cells() const { return A_.cells; }
   i64 most_slabs() const { return i64(makers_.size()); }
   /// coupling_strengths() of grid_steps.hpp. Before divide(); reads some rows, where they are if that can be.

@@ -165,12 +165,10 @@ cudaGraph_t CudaProgram::capture_repeated_chunk() {
 void CudaProgram::allocate_history(i64 tests_in_a_chunk) {
   u32 size = 64;
   while (size < 4 * u32(tests_in_a_chunk)) size *= 2;
-  history_ = static_cast<double*>(state_.take_memory(mine_, size * sizeof(double), "a loop's history"));
+  history_ = reinterpret_cast<double*>(state_.take_kept(mine_, size * sizeof(double), "a loop's history"));
   // A chunk that ends early copies the places of its later tests, too.
   call("cudaMemsetAsync", cudaMemsetAsync(history_, 0, size * sizeof(double), mine_.stream));
-  call("cudaHostAlloc", cudaHostAlloc(reinterpret_cast<void**>(&history_copy_), size * sizeof(double),
-                                      cudaHostAllocPortable | cudaHostAllocMapped));
-  mine_.counters.allocations++;
+  history_copy_ = reinterpret_cast<double*>(mine_.notes.give(i64(size * sizeof(double))));
   history_mask_ = size - 1;
 }
 

@@ -57,6 +57,14 @@ char* RankState::take_piece(i64 bytes) {
   return p;
 }
 
+char* RankState::take_notes(i64 bytes) {
+  if (bytes <= notes_at_once && spare_notes) return std::exchange(spare_notes, nullptr);
+  void* p = nullptr;
+  call("cudaHostAlloc", cudaHostAlloc(&p, std::size_t(bytes), cudaHostAllocPortable | cudaHostAllocMapped));
+  boxes.push_back(p);
+  return static_cast<char*>(p);
+}
+
 char* State::take_for_name(RankState& r, std::size_t bytes, bool others_write, const std::string& what, BlockPlace& place) {
   constexpr std::size_t line = 256;
   if (others_write && arena) return take_of_arena(r, bytes, what, place);

@@ -60,8 +60,6 @@ CudaProgram::~CudaProgram() {
   free_stamps();
   cudaFree(increments_);
   cudaFree(steps_);
-  cudaFree(history_);
-  cudaFreeHost(history_copy_);
   cudaSetDevice(before);
 }
 

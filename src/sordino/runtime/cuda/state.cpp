@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <new>
 
+#include "sordino/base/parallel.hpp"
 #include "sordino/runtime/cuda/mark.hpp"
 #include "sordino/runtime/cuda/neighbours.hpp"
 #include "sordino/runtime/cuda/peers.hpp"
@@ -32,6 +33,7 @@ Pace pace_of(int device) {
 struct Pinned {
   alignas(64) Upload staging{};
   alignas(64) Window window{};
+  alignas(sordino::Arena::alignment) char notes[RankState::notes_at_once];
 };
 
 }  // namespace
@@ -84,12 +86,16 @@ void State::build(std::unique_ptr<Transport> transport) {
   const std::size_t bytes = std::size_t(options.ranks) * sizeof(Pinned);
   call("cudaHostAlloc", cudaHostAlloc(&pinned, bytes, cudaHostAllocPortable | cudaHostAllocMapped));
   for (int i = 0; i < options.ranks; i++) {
-    ranks.push_back(std::make_unique<RankState>());
-    set_up(*ranks.back(), hall->first_rank() + i, devices[i % devices.size()]);
     Pinned* const mine = new (static_cast<Pinned*>(pinned) + i) Pinned;
-    ranks.back()->staging = &mine->staging, ranks.back()->window = &mine->window;
+    RankState& r = *ranks.emplace_back(std::make_unique<RankState>());
+    r.staging = &mine->staging, r.window = &mine->window, r.spare_notes = mine->notes;
     public_ranks.push_back(std::make_unique<Rank>(engine, hall->first_rank() + i));
   }
+  auto some = [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; i++)
+      set_up(*ranks[std::size_t(i)], hall->first_rank() + int(i), devices[std::size_t(i) % devices.size()]);
+  };
+  for_parts(0, options.ranks, some, 1, options.ranks);  // each device's driver calls beside the others'
   team = std::make_unique<ThreadTeam>(options.ranks);
   if (nccl) connect_nccl();
   rows = std::make_unique<CudaRows>(*this);

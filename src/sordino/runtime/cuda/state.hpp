@@ -156,7 +156,13 @@ struct RankState {
   std::atomic<u64> letters{0};  // that have come
   u64 attended = 0;             // those of them that the rank's collectives have seen
 
+  // Pinned, of programs; kept as long as the engine. The first piece lies with the others' in one.
+  static constexpr i64 notes_at_once = i64(16) << 10;
+  char* spare_notes = nullptr;
+  sordino::Arena notes{[this](i64 bytes) { return take_notes(bytes); }, notes_at_once};
+
   char* take_piece(i64 bytes);
+  char* take_notes(i64 bytes);
   RankState() {
     vectors.reserve(most_names);
     reductions.reserve(most_names);
