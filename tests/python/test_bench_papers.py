@@ -256,7 +256,7 @@ def test_the_page_of_the_paper_has_the_record_s_figures(gains, recorded):
 
 
 def _attempts(name="attempts"):
-    record = ROOT / "bench" / "records" / f"2026-11-26_papers_003_{name}.jsonl"
+    record = ROOT / "bench" / "records" / f"2026-11-27_papers_003_{name}.jsonl"
     return [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
 
 

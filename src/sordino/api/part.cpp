@@ -221,11 +221,13 @@ std::unique_ptr<Preconditioner> inner_bicgstab_of(Part& p, Rank& rank, const hma
   return std::make_unique<GivenOperator>(std::make_unique<Inner>(rank, std::move(coarse), inverse, steps));
 }
 
-/// Of a cycle, and of the method around it: r, z, p, A p and the best x at least.
+/// Of a cycle whose levels are made of fields, and of the method around it: r, z, p, A p and the best x at least.
 void expect_vectors_of(Rank& rank, const Choice& c, bool second_visits) {
+  if (!c.levels->made(0).is_given()) return;
+  constexpr i64 of_flags = i64(64) << 10;
   const i64 of_method = 5 * i64(sizeof(double)) * c.levels->partition(0).rows(rank.id());
   const bool device = rank.engine().is_device();
-  expect_vectors(rank, of_method + made_vector_bytes(*c.levels, second_visits, rank.id(), device));
+  expect_vectors(rank, of_flags + of_method + made_vector_bytes(*c.levels, second_visits, rank.id(), device));
 }
 
 void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatrix* scaled, const Choice& c,

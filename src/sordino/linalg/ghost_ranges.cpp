@@ -4,7 +4,14 @@
 
 namespace sordino {
 
-GhostRanges::GhostRanges(std::vector<ColumnRange> ranges) : ranges_(std::move(ranges)) { count_up(); }
+GhostRanges::GhostRanges(const std::vector<ColumnRange>& ranges) {
+  for (const ColumnRange& range : ranges)
+    if (!ranges_.empty() && ranges_.back().end == range.begin)
+      ranges_.back().end = range.end;
+    else
+      ranges_.push_back(range);
+  count_up();
+}
 
 GhostRanges::GhostRanges(const std::vector<i64>& rows) {
   for (i64 row : rows)

@@ -11,8 +11,8 @@ namespace sordino {
 /// Ghost k is the k-th row of all ranges. Cost: of the ranges, not of the rows.
 class GhostRanges {
  public:
-  /// Increasing, none empty; where one ends the next one may begin.
-  explicit GhostRanges(std::vector<ColumnRange> ranges);
+  /// Increasing, none empty; where one ends the next one may begin, and they become one.
+  explicit GhostRanges(const std::vector<ColumnRange>& ranges);
   /// Of rows that increase, without repetition.
   explicit GhostRanges(const std::vector<i64>& rows);
 

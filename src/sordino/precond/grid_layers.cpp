@@ -26,7 +26,7 @@ GhostRanges ghost_rows(const Layers& level, int rank) {
   const i64 layer = rows_of_layer(level.cells);
   std::vector<ColumnRange> rows;
   for (i64 number : HeldLayers(level, rank).ghosts()) rows.push_back({number * layer, (number + 1) * layer});
-  return GhostRanges(std::move(rows));
+  return GhostRanges(rows);
 }
 
 }  // namespace sordino

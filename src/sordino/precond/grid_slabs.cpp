@@ -46,7 +46,10 @@ GridSlabs::GridSlabs(const GridMatrix& A, const std::vector<int>& gpus, std::sha
 }
 
 GridSlabs::~GridSlabs() {
-  for_slabs([&](std::size_t k) { makers_[k] = nullptr; });
+  try {
+    for_slabs([&](std::size_t k) { makers_[k] = nullptr; });
+  } catch (...) {  // no memory for threads: one after the other
+  }
 }
 
 std::array<double, 3> GridSlabs::strengths() {

@@ -23,6 +23,7 @@ TEST("ghosts by ranges are at the places that their rows have") {
     for (const GhostRanges& ghosts : {GhostRanges(ranges), GhostRanges(rows)}) {
       CHECK(ghosts.count() == i64(rows.size()));
       CHECK(ghosts.rows() == rows);
+      for (std::size_t k = 1; k < ghosts.ranges().size(); k++) CHECK(ghosts.ranges()[k - 1].end < ghosts.ranges()[k].begin);
       for (i64 row = 0; row < 75; row++)
         CHECK(ghosts.place(row) == std::lower_bound(rows.begin(), rows.end(), row) - rows.begin());
     }

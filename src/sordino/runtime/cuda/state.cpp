@@ -31,8 +31,8 @@ Pace pace_of(int device) {
 
 /// What a rank and its device tell each other by.
 struct Pinned {
-  alignas(64) Upload staging{};
-  alignas(64) Window window{};
+  Upload staging{};
+  Window window{};
   alignas(sordino::Arena::alignment) char notes[RankState::notes_at_once];
 };
 
@@ -91,9 +91,10 @@ void State::build(std::unique_ptr<Transport> transport) {
     r.staging = &mine->staging, r.window = &mine->window, r.spare_notes = mine->notes;
     public_ranks.push_back(std::make_unique<Rank>(engine, hall->first_rank() + i));
   }
+  auto device_of = [&](i64 i) { return devices[std::size_t(i) % devices.size()]; };
   auto some = [&](i64 begin, i64 end) {
-    for (i64 i = begin; i < end; i++)
-      set_up(*ranks[std::size_t(i)], hall->first_rank() + int(i), devices[std::size_t(i) % devices.size()]);
+    if (begin > 0) call("cudaSetDevice", cudaSetDevice(device_of(begin)));  // of a thread that ends; else it goes back to 0
+    for (i64 i = begin; i < end; i++) set_up(*ranks[std::size_t(i)], hall->first_rank() + int(i), device_of(i));
   };
   for_parts(0, options.ranks, some, 1, options.ranks);  // each device's driver calls beside the others'
   team = std::make_unique<ThreadTeam>(options.ranks);
