@@ -98,6 +98,12 @@ def test_setups_on_several_gpus():
     start, memory = now["start the engine"], now["take device memory"]
     assert f"of {start + now['sordino: set up']:.1f} ms, {start:.1f} are the engine's start" in text
     assert f"{now['coarsen the grid']:.1f} levels, whose" in text and f"and {memory:.1f} memory" in text
+    both = " and ".join(
+        f"{1e3 * row['setup_s']:.1f} + {1e3 * row['first_solve_s']:.1f}"
+        for row in rows_of(RUNS)
+        if at(row)[1] == 512 and row["ranks"] == 4
+    )
+    assert f"it is {both} on H100s" in text
     odd, even = (all_now[256, contrast]["take device memory"] for contrast in (1000.0, 1.0))
     assert f"memory takes {odd:.1f} ms on four, with contrast 1 {even:.1f} in as many calls" in text
 
@@ -106,3 +112,21 @@ def test_what_1024_lacked():
     (said,) = (row["1024^3"] for row in rows_of(SUITE) if "1024^3" in row)
     lacked = int(said.split(" lacked ")[1].split(" ")[0].replace(",", ""))
     assert f"{1e-6 * lacked:.0f} MB were missing" in page() and SUITE in page()
+
+
+def test_what_the_decision_says_of_memory():
+    (adr,) = (ROOT / "docs" / "adr").glob("0057-*.md")
+    calls = {
+        name: [
+            (count, seconds)
+            for row in rows_of(name)
+            if at(row)[1:] == (512, 1.0, 4)
+            for phase, count, seconds in row["phases"]
+            if phase == "take device memory"
+        ]
+        for name in (SLABS, RUNS)
+    }
+    ((then, _),), ((now, seconds),) = calls[SLABS], calls[RUNS]
+    text = adr.read_text(encoding="utf-8")
+    assert f"the ranks' {now} calls that are left take {1e3 * seconds:.1f} ms" in text
+    assert f"they were {then} (" in text and SLABS in text and RUNS in text

@@ -327,6 +327,15 @@ def test_the_page_has_what_was_asked():
         assert name in page()
 
 
+def test_what_is_said_of_bubbles_on_a_gpu():
+    (row,) = (
+        row
+        for row in rows_of(PHASES)
+        if (row["problem"], row["size"], row["contrast"], row["precond"]) == ("bubbles", 128, 1e6, "mg")
+    )
+    assert f"on two ranks of a host, and {row['iterations']} on an H100" in told()
+
+
 def test_the_largest_box_is_told():
     (row,) = rows_of(LARGEST)
     assert row["described_machine"] == "h200x4" and row["ranks"] == 4 and row["rows"] == 1024**3
